@@ -1,0 +1,83 @@
+// Package chain turns framed records into rows: decode, operators, encode.
+//
+// A chain is written once, typed in Go or in the pipeline file, and built once
+// per worker: no operator runs concurrently with itself. Records pass as plain
+// calls; nothing is allocated or sent through a channel per record.
+package chain
+
+import (
+	"fmt"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Batch is a run of consecutive frames of one object.
+type Batch struct {
+	Object *unit.Object
+	Buf    []byte // what the frames are views of
+	Frames []record.Frame
+	First  int64 // index of the first frame within the object or range
+}
+
+// Output collects rows, a buffer per sink, and what became of the records. The
+// caller empties it between segments.
+type Output struct {
+	Sinks  []Rows // in the order of the pipeline's sinks
+	Counts record.Counts
+	// Undecoded is the number of records that the decoder refused; they are in
+	// Counts.Rejected as well.
+	Undecoded int64
+}
+
+// Rows are one sink's encoded rows.
+type Rows struct {
+	Data []byte
+	Ends []int // of each row in Data
+}
+
+// End closes the row that was appended to Data.
+func (r *Rows) End() { r.Ends = append(r.Ends, len(r.Data)) }
+
+// Reset empties r and keeps its memory.
+func (r *Rows) Reset() { r.Data, r.Ends = r.Data[:0], r.Ends[:0] }
+
+// Worker processes batches, one at a time, in order.
+type Worker interface {
+	// Process appends the rows of b to out and counts every frame of b: out's
+	// Counts.In rises by their number, oversize ones being rejected. What it
+	// appends depends on b alone. A record that fails under the skip policy is
+	// counted; under the fail policy Process returns a *RecordError after the
+	// rows of the records before it.
+	Process(b *Batch, out *Output) error
+}
+
+// Constructor makes a worker. It is called once per worker and may be called
+// concurrently.
+type Constructor func() Worker
+
+// RecordError ends a member at a record. Its mark, failure.Member, carries
+// undecodable or operator.
+type RecordError struct {
+	Index int64 // within the object or range
+	Err   error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("record %d: %v", e.Index, e.Err) }
+
+// Unwrap gives the marked cause.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// Policy says what happens to a record that fails.
+type Policy int
+
+// The policies.
+const (
+	Skip Policy = iota // count it and go on
+	Fail               // its member is faulty from this record on
+)
+
+func recordError(index int64, r failure.Reason, err error) error {
+	return &RecordError{index, failure.New(failure.Member, r, err)}
+}

@@ -1,0 +1,79 @@
+// Package feed is the contract of the transport of units: at least once, in
+// any order, each delivery with a receipt and a count, dead letters at a cap.
+package feed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Message is a unit on its way: its id and its encoded descriptor.
+type Message struct {
+	ID   unit.ID
+	Job  string // fairness: no job starves another
+	Body []byte
+}
+
+// Sender puts units into the feed.
+type Sender interface {
+	// Send returns nil once the feed holds every message durably. After an
+	// error any of them may be in the feed: the caller sends all of them again,
+	// and a unit that is in the feed twice is delivered twice. A feed of bounded
+	// size waits for room.
+	Send(ctx context.Context, ms ...Message) error
+}
+
+// Delivery is one hand-over of a message.
+type Delivery struct {
+	Message
+	// Receives is the number of deliveries of this message, this one included.
+	// It is at least right: feeds may count one too many, never one too few.
+	Receives int
+	// Cap is the number of deliveries after which the feed gives the message up.
+	Cap int
+	// Extend keeps the message from being delivered again for d from now. It is
+	// nil where the feed needs no renewing.
+	Extend func(ctx context.Context, d time.Duration) error
+}
+
+// Handler processes one delivery. nil acks it. An error fails it: it is
+// delivered again after the delay that the error carries (RetryAfter), or moved
+// to the dead letters after the delivery numbered Cap. A handler that returns
+// because ctx ended fails its delivery too, and that is not an attempt.
+type Handler func(ctx context.Context, d Delivery) error
+
+// Depth counts a feed's messages.
+type Depth struct {
+	Ready, Delayed, InFlight, Dead int
+}
+
+// Empty reports whether nothing is left to deliver.
+func (d Depth) Empty() bool { return d.Ready+d.Delayed+d.InFlight == 0 }
+
+// DeadLetter is a message given up.
+type DeadLetter struct {
+	Message
+	Receives int
+	Err      error // of the last delivery; nil where the feed does not keep it
+}
+
+type retryAfter struct {
+	error
+	delay time.Duration
+}
+
+func (e *retryAfter) Unwrap() error { return e.error }
+
+// RetryAfter gives err the delay after which its message is due again.
+func RetryAfter(err error, d time.Duration) error { return &retryAfter{err, d} }
+
+// Delay is the delay that err carries, 0 if none.
+func Delay(err error) time.Duration {
+	if e, ok := errors.AsType[*retryAfter](err); ok {
+		return e.delay
+	}
+	return 0
+}

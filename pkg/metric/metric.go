@@ -1,0 +1,104 @@
+// Package metric is the one registry behind every exporter: counters and
+// gauges, resolved when a pipeline is built and never per record.
+package metric
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Kind of a series.
+type Kind int
+
+// The kinds.
+const (
+	KindCounter Kind = iota
+	KindGauge
+)
+
+// Label is a name and a value.
+type Label struct{ Name, Value string }
+
+// Value is one series' number. The zero value is not registered and counts all
+// the same, so nothing needs to know whether metrics are on.
+type Value struct{ n atomic.Int64 }
+
+// Add adds n.
+func (v *Value) Add(n int64) { v.n.Add(n) }
+
+// Set replaces the number of a gauge.
+func (v *Value) Set(n int64) { v.n.Store(n) }
+
+// Load returns the number.
+func (v *Value) Load() int64 { return v.n.Load() }
+
+// Registry holds series. Its zero value is ready.
+type Registry struct {
+	mu     sync.Mutex
+	series map[string]*series // guarded by mu
+}
+
+type series struct {
+	Sample
+	value Value
+}
+
+// Sample is a series and its number at one moment.
+type Sample struct {
+	Name   string
+	Kind   Kind
+	Labels []Label // by name
+	Value  int64
+}
+
+// Counter returns the counter of that name and labels, the same one each time.
+func (r *Registry) Counter(name string, labels ...Label) *Value {
+	return r.value(name, KindCounter, labels)
+}
+
+// Gauge returns the gauge of that name and labels, the same one each time.
+func (r *Registry) Gauge(name string, labels ...Label) *Value {
+	return r.value(name, KindGauge, labels)
+}
+
+func (r *Registry) value(name string, k Kind, labels []Label) *Value {
+	labels = slices.Clone(labels)
+	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
+	var id strings.Builder
+	id.WriteString(name)
+	for _, l := range labels {
+		id.WriteString("\x00" + l.Name + "\x00" + l.Value)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.series == nil {
+		r.series = map[string]*series{}
+	}
+	s, ok := r.series[id.String()]
+	if !ok {
+		s = &series{Sample: Sample{Name: name, Kind: k, Labels: labels}}
+		r.series[id.String()] = s
+	}
+	return &s.value
+}
+
+// Gather returns every series, ordered by name and labels.
+func (r *Registry) Gather() []Sample {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]Sample, 0, len(r.series))
+	for _, s := range r.series {
+		sample := s.Sample
+		sample.Value = s.value.Load()
+		out = append(out, sample)
+	}
+	slices.SortFunc(out, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), slices.CompareFunc(a.Labels, b.Labels, func(a, b Label) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+		}))
+	})
+	return out
+}

@@ -1,0 +1,76 @@
+// Package object is the contract of a place that objects are read from, and
+// the pinned reader that every driver shares.
+//
+// A driver lists and opens byte ranges; it holds no bytes and retries nothing.
+// Windows, reading ahead, resuming at the exact byte and retries live here,
+// once, in Reader.
+package object
+
+import (
+	"context"
+	"io"
+
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Lister lists the objects under the prefix that it was made for.
+type Lister interface {
+	// List returns the objects whose keys come after the key after ("" for the
+	// first page), in ascending order of key bytes. A page may be empty and yet
+	// not the last. The same arguments give the same page while the store does
+	// not change. It lists strongly consistently: an object whose write was
+	// acknowledged before the call is in the listing.
+	//
+	// Errors: failure.Job when the listing is denied or the bucket is not there,
+	// failure.Transient when asking again may help.
+	List(ctx context.Context, after string) (Page, error)
+}
+
+// Page is a part of a listing.
+type Page struct {
+	Objects []Listed
+	// Last is the key to go on after; it may be later than that of the last
+	// object. More is false on the last page.
+	Last string
+	More bool
+}
+
+// Listed is an object and whether it can be read now.
+type Listed struct {
+	unit.Object
+	// Archived: the object must be restored before it can be read.
+	Archived bool
+}
+
+// Opener pins objects.
+type Opener interface {
+	// Pin makes no call. The Pinned reads that very version of the object or
+	// fails.
+	Pin(o unit.Object) Pinned
+}
+
+// Pinned is one object at one version.
+type Pinned interface {
+	// ReadRange opens the n bytes at off; the caller closes the body and never
+	// asks for bytes past the object's size. Calls may overlap. The request is
+	// sent before ReadRange returns and the body is not buffered, so that a
+	// caller can have the next range under way while it reads this one.
+	//
+	// The bytes are of the pinned version (INV-2): where it has been replaced
+	// the error is failure.Member with etag_drift, where it is gone not_found,
+	// where it must be restored first archived. failure.Job: denied, no such
+	// bucket. failure.Transient: anything that may pass. A body that ends
+	// before n bytes ends with an error other than io.EOF, or with io.EOF: the
+	// caller counts.
+	ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, error)
+	// Close releases what reading held, after a last check: it fails with
+	// etag_drift if the object changed since the first ReadRange and the driver
+	// can only tell so late.
+	Close() error
+}
+
+// Bucket is both.
+type Bucket interface {
+	Lister
+	Opener
+}

@@ -1,0 +1,84 @@
+package unit
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+)
+
+// PackingVersion enters every id, so that units packed by other rules never
+// pass for these.
+const PackingVersion = 3
+
+// Shards is the number of partitions that the ledger spreads a job over.
+const Shards = 64
+
+const (
+	wholeTag = "spate-s3-split\n"
+	rangeTag = "spate-s3-range\n"
+	idPrefix = "s3-"
+)
+
+// ID names a unit: a digest of what it reads. Equal content gives equal ids, in
+// any process and at any time (INV-3). It holds no bucket: a job has one.
+type ID string
+
+// ID returns the unit's id. The objects must stand in id order.
+func (u *Unit) ID() ID { return identify(PackingVersion, u.Objects, u.Range) }
+
+// Sort puts objects into id order: by key, then ETag, then version.
+func Sort(objects []Object) {
+	slices.SortFunc(objects, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ETag, b.ETag), cmp.Compare(a.Version, b.Version))
+	})
+}
+
+func identify(packing uint32, objects []Object, r *Range) ID {
+	b := make([]byte, 0, 256)
+	if r == nil {
+		b = append(b, wholeTag...)
+	} else {
+		b = append(b, rangeTag...)
+	}
+	b = binary.LittleEndian.AppendUint32(b, packing)
+	for _, o := range objects {
+		b = appendField(b, o.Key)
+		if o.ETag == "" {
+			b = append(b, 0)
+		} else {
+			b = appendField(append(b, 1), o.ETag)
+		}
+		if o.Version != "" {
+			b = appendField(b, o.Version)
+		}
+	}
+	if r != nil {
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Start))
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.End))
+		b = append(b, r.Delimiter)
+	}
+	sum := sha256.Sum256(b)
+	return ID(idPrefix + base64.RawURLEncoding.EncodeToString(sum[:16]))
+}
+
+// appendField appends s with its length before it, so that no two lists of
+// fields have one encoding.
+func appendField(b []byte, s string) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
+	return append(b, s...)
+}
+
+// Shard is the ledger partition of id. An id that is not of our making goes to
+// shard 0.
+func (id ID) Shard() int {
+	var sum [16]byte
+	if len(id) != len(idPrefix)+22 {
+		return 0
+	}
+	if _, err := base64.RawURLEncoding.Decode(sum[:], []byte(id[len(idPrefix):])); err != nil {
+		return 0
+	}
+	return int(sum[15] & (Shards - 1))
+}
