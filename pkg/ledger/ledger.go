@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
-	"github.com/spate-go/spate/pkg/record"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -24,6 +23,8 @@ import (
 var (
 	// ErrNoJob: the ledger does not know the job.
 	ErrNoJob = errors.New("no such job")
+	// ErrNoUnit: the job's ledger does not know the unit.
+	ErrNoUnit = errors.New("no such unit")
 	// ErrActive: the job is listing or running, so it cannot be started.
 	ErrActive = errors.New("job is active")
 	// ErrFenced: the item moved on since the caller read it.
@@ -129,45 +130,14 @@ type Planned struct {
 	Objects  int
 }
 
-// Fault is a member of a unit proved bad.
-type Fault struct {
-	Member int // ordinal
-	// Record is the index of the first record that was not delivered with the
-	// rest of the unit.
-	Record int64
-	Reason failure.Reason
-	Detail string
-}
+// Values of units that the ledger keeps.
+type (
+	Fault  = unit.Fault
+	Counts = unit.Counts
+)
 
 // SinkCounts are what one sink acked.
-type SinkCounts struct {
-	Records, Blocks, Bytes int64
-}
-
-// Counts are what a unit amounted to.
-type Counts struct {
-	record.Counts
-	BytesRead    int64 // from the store
-	BytesDecoded int64 // after decompression
-	Sinks        map[string]SinkCounts
-}
-
-// Add adds o.
-func (c *Counts) Add(o Counts) {
-	c.Counts.Add(o.Counts)
-	c.BytesRead += o.BytesRead
-	c.BytesDecoded += o.BytesDecoded
-	for name, n := range o.Sinks {
-		if c.Sinks == nil {
-			c.Sinks = map[string]SinkCounts{}
-		}
-		t := c.Sinks[name]
-		t.Records += n.Records
-		t.Blocks += n.Blocks
-		t.Bytes += n.Bytes
-		c.Sinks[name] = t
-	}
-}
+type SinkCounts = unit.SinkCounts
 
 // Cause is why a unit is dead.
 type Cause struct {
@@ -230,17 +200,23 @@ type Page struct {
 	Inventory   Inventory
 }
 
-// Worker is what a reader does to a unit.
+// Worker is what a reader does to a unit. Its methods give ErrNoUnit for a unit
+// that no page held. A fenced write that is repeated with the same arguments
+// counts once and is no error; it gives ErrFenced when the unit is done or dead
+// otherwise, when another start of work took over, and when the item is of
+// another run than r.
 type Worker interface {
 	// Meta is read strongly consistently. ErrNoJob.
 	Meta(ctx context.Context, job string) (Meta, error)
 	// Begin starts work: it raises the serial and the attempts of an open item
 	// and marks the attempt as last when receives or attempts reach limit. An
-	// item that is done, dead or of an earlier run comes back untouched.
+	// item that is done, dead, of another run than r or of an earlier run than
+	// the job's comes back untouched.
 	Begin(ctx context.Context, r Ref, receives, limit int) (Item, error)
-	// Fault records a faulty member, keeping the lowest Record seen. ErrFenced.
+	// Fault records a faulty member; of two for one member the one with the
+	// lower Record stays. ErrFenced.
 	Fault(ctx context.Context, r Ref, serial int, f Fault) error
-	// RestDone records that the rest was acked. ErrFenced.
+	// RestDone records that the rest was acked and adds c. ErrFenced.
 	RestDone(ctx context.Context, r Ref, serial int, c Counts) error
 	// Recovered takes a member off the faults after its own series was acked,
 	// and adds what it amounted to. ErrFenced.
@@ -253,7 +229,7 @@ type Worker interface {
 	// GiveBack takes back the attempt and the mark of Begin. ErrFenced.
 	GiveBack(ctx context.Context, r Ref, serial int) error
 	// Halt sets the job's halt flag and reports whether this call set it. It
-	// replaces a halt for sink_down by any other.
+	// replaces a halt for sink_down by any other. A job that ended is not halted.
 	Halt(ctx context.Context, job string, h Halt) (bool, error)
 }
 
@@ -268,6 +244,14 @@ type Prover interface {
 	// Conclude ends the job if it still is of that run and generation and not
 	// ended otherwise; ErrState if not. Concluding alike again is no error.
 	Conclude(ctx context.Context, job string, run, generation int, s State) error
+}
+
+// Operator is what ends a halt: the resume command, or a probe that fared well.
+type Operator interface {
+	// Resume clears the halt flag if it stands for r, and reports whether this
+	// call cleared it. So the success of a probe for sink_down clears no halt
+	// that took its place meanwhile.
+	Resume(ctx context.Context, job string, r failure.Reason) (bool, error)
 }
 
 // Census is a proof's result.
@@ -286,4 +270,5 @@ type Store interface {
 	Planner
 	Worker
 	Prover
+	Operator
 }

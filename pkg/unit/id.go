@@ -25,34 +25,30 @@ const (
 // any process and at any time (INV-3). It holds no bucket: a job has one.
 type ID string
 
-// ID returns the unit's id. The objects must stand in id order.
+// ID returns the unit's id, whatever the order of its objects.
 func (u *Unit) ID() ID { return identify(PackingVersion, u.Objects, u.Range) }
 
 // Sort puts objects into id order: by key, then ETag, then version.
-func Sort(objects []Object) {
-	slices.SortFunc(objects, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ETag, b.ETag), cmp.Compare(a.Version, b.Version))
-	})
+func Sort(objects []Object) { slices.SortFunc(objects, compare) }
+
+func compare(a, b Object) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ETag, b.ETag), cmp.Compare(a.Version, b.Version))
 }
 
 func identify(packing uint32, objects []Object, r *Range) ID {
-	b := make([]byte, 0, 256)
-	if r == nil {
-		b = append(b, wholeTag...)
-	} else {
-		b = append(b, rangeTag...)
+	if !slices.IsSortedFunc(objects, compare) {
+		objects = slices.Clone(objects)
+		Sort(objects)
 	}
+	tag := wholeTag
+	if r != nil {
+		tag = rangeTag
+	}
+	b := make([]byte, 0, preimageBytes(objects))
+	b = append(b, tag...)
 	b = binary.LittleEndian.AppendUint32(b, packing)
-	for _, o := range objects {
-		b = appendField(b, o.Key)
-		if o.ETag == "" {
-			b = append(b, 0)
-		} else {
-			b = appendField(append(b, 1), o.ETag)
-		}
-		if o.Version != "" {
-			b = appendField(b, o.Version)
-		}
+	for i := range objects {
+		b = appendMember(b, &objects[i])
 	}
 	if r != nil {
 		b = binary.LittleEndian.AppendUint64(b, uint64(r.Start))
@@ -63,8 +59,32 @@ func identify(packing uint32, objects []Object, r *Range) ID {
 	return ID(idPrefix + base64.RawURLEncoding.EncodeToString(sum[:16]))
 }
 
-// appendField appends s with its length before it, so that no two lists of
-// fields have one encoding.
+// preimageBytes is an upper bound of what identify hashes.
+func preimageBytes(objects []Object) int {
+	n := 64
+	for i := range objects {
+		o := &objects[i]
+		n += 13 + len(o.Key) + len(o.ETag) + len(o.Version)
+	}
+	return n
+}
+
+func appendMember(b []byte, o *Object) []byte {
+	b = appendField(b, o.Key)
+	if o.ETag == "" {
+		b = append(b, 0)
+	} else {
+		b = appendField(append(b, 1), o.ETag)
+	}
+	// Only when known: ids from before versions were listed stay what they are.
+	if o.Version != "" {
+		b = appendField(b, o.Version)
+	}
+	return b
+}
+
+// appendField appends s with its length before it, so that the bytes of two
+// neighbours cannot trade places.
 func appendField(b []byte, s string) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
 	return append(b, s...)
