@@ -1,0 +1,118 @@
+// Package dirobject makes a directory a bucket, for local runs.
+//
+// A file is an object. Its key is its path below the directory, with slashes;
+// its ETag is made of size, modification time and inode. It is not a snapshot:
+// what pins a file is that these three stay as they were.
+//
+// A symbolic link to a file is that file. A symbolic link to a directory is not
+// followed, so that no tree is read twice or for ever. A link that leads nowhere,
+// a socket, a pipe and a device are no objects.
+//
+// The law: no byte is handed out before the file was found unchanged after that
+// byte was read (INV-2), as far as the file system's clock ticks.
+package dirobject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Bucket is a directory.
+type Bucket struct {
+	dir string
+
+	mu   sync.Mutex
+	path map[string]names // the directories that the last page ended in; guarded by mu
+}
+
+var _ object.Bucket = (*Bucket)(nil)
+
+// Open returns the directory as a bucket. There is nothing to close.
+func Open(dir string) (*Bucket, error) {
+	abs, err := filepath.Abs(dir) // the process may change its own directory
+	if err != nil {
+		return nil, failure.Errorf(failure.Job, failure.Config, "open source directory %q: %w", dir, err)
+	}
+	b := &Bucket{dir: abs}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// check tells a directory that is not there from an empty one.
+func (b *Bucket) check() error {
+	switch fi, err := os.Stat(b.dir); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return failure.Errorf(failure.Job, failure.Config, "open source directory %q: no such directory: check source.s3.url", b.dir)
+	case err != nil:
+		return b.classify("open source directory", b.dir, err)
+	case !fi.IsDir():
+		return failure.Errorf(failure.Job, failure.Config, "open source directory %q: it is a file: name its directory, and the file with include", b.dir)
+	}
+	return nil
+}
+
+// Stat returns key as it is now.
+func (b *Bucket) Stat(_ context.Context, key string) (unit.Object, error) {
+	path, err := b.file(key)
+	if err != nil {
+		return unit.Object{}, err
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return unit.Object{}, b.classify("stat", path, err)
+	}
+	if !fi.Mode().IsRegular() {
+		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "stat %q: it is no file", path)
+	}
+	return describe(key, fi), nil
+}
+
+// file is the path of a key. Only keys that List could give have one: the check
+// is what keeps a descriptor from reading elsewhere on the machine.
+func (b *Bucket) file(key string) (string, error) {
+	local := filepath.FromSlash(key)
+	if key == "." || !filepath.IsLocal(local) || filepath.ToSlash(filepath.Clean(local)) != key || strings.ContainsRune(key, 0) {
+		return "", failure.Errorf(failure.Member, failure.InvalidKey, "open %q: it names no file below %s", key, b.dir)
+	}
+	return filepath.Join(b.dir, local), nil
+}
+
+func describe(key string, fi fs.FileInfo) unit.Object {
+	return unit.Object{Key: key, Size: fi.Size(), ETag: etag(fi), LastModified: fi.ModTime()}
+}
+
+func etag(fi fs.FileInfo) string {
+	return fmt.Sprintf(`"%d-%d-%d"`, fi.Size(), fi.ModTime().UnixNano(), inode(fi))
+}
+
+// classify says what an error of the file system means for the job.
+func (b *Bucket) classify(verb, path string, err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err // it would name the path a second time
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR):
+		return failure.Errorf(failure.Member, failure.NotFound, "%s %q: %w", verb, path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return failure.Errorf(failure.Job, failure.Denied, "%s %q: %w: give this user read access to it", verb, path, err)
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, fs.ErrInvalid):
+		return failure.Errorf(failure.Member, failure.InvalidKey, "%s %q: %w", verb, path, err)
+	case errors.Is(err, syscall.ELOOP):
+		return failure.Errorf(failure.Member, failure.NotFound, "%s %q: %w", verb, path, err)
+	default: // out of descriptors, a network file system that is away, a disk's fault
+		return failure.Errorf(failure.Transient, failure.RetriesExhausted, "%s %q: %w", verb, path, err)
+	}
+}

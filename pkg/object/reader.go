@@ -1,0 +1,198 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/metric"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// TailBytes is how much is asked for at a time behind a part's End: far more
+// than a usual record, far less than a window.
+const TailBytes = 64 << 10
+
+// Part is a stretch of one object.
+type Part struct {
+	Object     unit.Object
+	Start, End int64 // bytes [Start, End) are fetched in windows, ahead of the consumer
+	// Limit, where it is greater than End: the bytes [End, Limit) may be read
+	// too. They are fetched only when asked for, TailBytes at a time.
+	Limit int64
+}
+
+// limit is the offset that the part's Read ends at.
+func (p *Part) limit() int64 { return max(p.End, p.Limit) }
+
+// Options tune a Reader. The zero value is usable.
+type Options struct {
+	Window     int64 // bytes asked for in one request; 0 means 8 MiB
+	Ahead      int   // requests in flight beyond the current one; 0 means 8, less than 0 none
+	AheadBytes int64 // bound on the sum of their sizes, but one is always allowed; 0 means 8 MiB
+	Retries    int   // retries in a row of one window; 0 means 8, less than 0 none
+
+	BackoffBase time.Duration // longest wait before the first retry, doubling; 0 means 200 ms
+	BackoffMax  time.Duration // longest wait before any retry; 0 means 5 s
+	Stall       time.Duration // a body that brings nothing for so long is cut; 0 means 30 s
+
+	BytesRead  *metric.Value // bytes handed to the consumer; nil: not counted
+	GetRetries *metric.Value // requests that had to be repeated; nil: not counted
+}
+
+// Reader reads parts of pinned objects one after another, as a tar.Reader reads
+// its members. It is not safe for concurrent use.
+//
+// While one window's body is read, the requests of the following windows, of
+// this part and the next ones, are already sent. Their bodies wait in their
+// sockets: the Reader buffers nothing, and Read fills the caller's slice
+// straight from a body. So the memory that it takes depends on Options alone
+// (INV-6).
+//
+// The law: the bytes of a part are the bytes [Start, Limit) of the pinned
+// version (INV-2), whatever the windows, the cuts and the retries, or Read ends
+// with an error that is not io.EOF.
+type Reader struct {
+	ctx    context.Context // of all requests, which outlive the call that sent them
+	cancel context.CancelFunc
+	opener Opener
+	opt    Options
+
+	parts []Part  // not begun
+	live  []*part // begun, in order; the first is the consumer's, once Next was called
+	begun bool    // Next was called
+
+	idle    chan *request // to senders that wait for one; its capacity is 0
+	senders sync.WaitGroup
+
+	flying      int   // requests ahead: sent and not yet taken by Read
+	flyingBytes int64 // the sum of their sizes
+}
+
+// NewReader returns a Reader of the parts, before the first of them. It makes no
+// call. Cancelling ctx ends Next and Read with ctx.Err(); the caller closes the
+// Reader all the same.
+func NewReader(ctx context.Context, o Opener, parts []Part, opt Options) *Reader {
+	ctx, cancel := context.WithCancel(ctx)
+	return &Reader{ctx: ctx, cancel: cancel, opener: o, opt: opt.withDefaults(), parts: parts, idle: make(chan *request)}
+}
+
+// Next goes to the next part, abandoning what is left of the current one, and
+// returns io.EOF after the last. It waits for no answer: a part that cannot be
+// read says so at Read, and Next leads past it.
+func (r *Reader) Next() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if r.begun && len(r.live) > 0 {
+		_ = r.release(r.live[0]) // a part left early is not vouched for
+		r.live = r.live[1:]
+	}
+	r.begun = true
+	if len(r.live) == 0 && !r.begin() {
+		return io.EOF
+	}
+	r.fill()
+	return nil
+}
+
+// Read reads the current part. It returns io.EOF exactly at the part's end, and
+// otherwise an error that is marked with its scope and names the object, or
+// ctx.Err(); every further Read of the part repeats it.
+func (r *Reader) Read(b []byte) (int, error) {
+	if !r.begun || len(r.live) == 0 {
+		return 0, errors.New("read: no current part: call Next first")
+	}
+	p := r.live[0]
+	if p.err != nil {
+		return 0, p.err
+	}
+	if len(b) == 0 {
+		return 0, nil
+	}
+	for {
+		w, err := r.window(p)
+		if err != nil {
+			p.err = err
+			return 0, err
+		}
+		if n := r.read(p, w, b); n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// read makes one read of w's body. It leaves the body's end or fault in w, for
+// the call of window that follows, so that bytes are handed on before an error.
+func (r *Reader) read(p *part, w *request, b []byte) int {
+	b = b[:min(int64(len(b)), w.end-p.pos)] // a body longer than asked for is not trusted
+	stall := time.AfterFunc(r.opt.Stall, w.stalled)
+	n, err := w.body.Read(b)
+	stall.Stop()
+	p.pos += int64(n)
+	r.opt.BytesRead.Add(int64(n))
+	switch {
+	case p.pos == w.end && (!marked(err) || failure.Is(err, failure.Transient)): // all is there: a cut no longer matters
+		w.close()
+		p.cur = nil
+	case err != nil:
+		w.close()
+		w.err = w.cut(err)
+	}
+	return n
+}
+
+// Close ends everything that is under way and waits for it. It returns what the
+// last check of the current part found, if that part was good so far: whoever
+// stops before a part's Limit learns here that its bytes were of one version.
+func (r *Reader) Close() error {
+	r.cancel()
+	var err error
+	for i, p := range r.live {
+		good := p.err == nil
+		if e := r.release(p); i == 0 && r.begun && good {
+			err = e
+		}
+	}
+	r.live, r.parts = nil, nil
+	if r.idle != nil {
+		close(r.idle)
+		r.idle = nil
+	}
+	r.senders.Wait()
+	return err
+}
+
+func (o Options) withDefaults() Options {
+	o.Window = orDefault(o.Window, 8<<20)
+	o.Ahead = orDefault(o.Ahead, 8)
+	o.AheadBytes = orDefault(o.AheadBytes, 8<<20)
+	o.Retries = orDefault(o.Retries, 8)
+	o.BackoffBase = orDefault(o.BackoffBase, 200*time.Millisecond)
+	o.BackoffMax = orDefault(o.BackoffMax, 5*time.Second)
+	o.Stall = orDefault(o.Stall, 30*time.Second)
+	if o.BytesRead == nil {
+		o.BytesRead = new(metric.Value)
+	}
+	if o.GetRetries == nil {
+		o.GetRetries = new(metric.Value)
+	}
+	return o
+}
+
+func orDefault[T int | int64 | time.Duration](v, d T) T {
+	if v == 0 {
+		return d
+	}
+	return v
+}
+
+// marked reports whether a driver classified err. What it did not classify in
+// the midst of a body is a broken transport.
+func marked(err error) bool {
+	_, ok := errors.AsType[*failure.Error](err)
+	return ok
+}

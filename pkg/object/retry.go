@@ -1,0 +1,130 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+// progress is what a window must have gained since its last request for its
+// retries to be counted anew. Without such a rule a consumer that waits for a
+// slow sink, and whose idle bodies the store hangs up on, would run out of
+// retries while everything works; and if any byte counted, a store that gives
+// one byte a request would be asked eight million times for one window.
+const progress = TailBytes
+
+// window returns the request that p.pos lies in, its body open: the current one,
+// its successor, or a repetition of it. At the part's end it returns io.EOF.
+func (r *Reader) window(p *part) (*request, error) {
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if p.cur == nil {
+			if p.pos == p.limit() {
+				return nil, r.finish(p)
+			}
+			p.cur = r.take(p)
+			p.retries, p.since = 0, p.pos
+		}
+		select {
+		case <-p.cur.answered:
+		case <-r.ctx.Done():
+			return nil, r.ctx.Err()
+		}
+		if p.cur.err == nil {
+			return p.cur, nil
+		}
+		if err := r.retry(p); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// finish makes the last check of a part that was read to its end.
+func (r *Reader) finish(p *part) error {
+	if err := p.close(); err != nil {
+		return mark(p, err)
+	}
+	return io.EOF
+}
+
+// retry asks again for what is missing of the current window, from the exact
+// byte, after a wait. It returns the error where asking again is of no use.
+func (r *Reader) retry(p *part) error {
+	w := p.cur
+	w.close()
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	if !failure.Is(w.err, failure.Transient) {
+		return mark(p, w.err)
+	}
+	if p.pos-p.since >= progress {
+		p.retries = 0
+	}
+	if p.retries >= r.opt.Retries {
+		return failure.Errorf(failure.Unit, failure.RetriesExhausted,
+			"read %q at byte %d: no answer that lasts after %d retries: %w", p.Object.Key, p.pos, p.retries, w.err)
+	}
+	p.retries++
+	r.opt.GetRetries.Add(1)
+	if err := sleep(r.ctx, r.backoff(p.retries)); err != nil {
+		return err
+	}
+	p.cur, p.since = r.send(p, p.pos, w.end), p.pos
+	return nil
+}
+
+// backoff is the wait before the n-th retry in a row: between half of the bound
+// and the bound, so that readers that failed together do not return together.
+func (r *Reader) backoff(n int) time.Duration {
+	d := r.opt.BackoffBase
+	for range n - 1 {
+		if d >= r.opt.BackoffMax {
+			break
+		}
+		d *= 2
+	}
+	d = min(d, r.opt.BackoffMax)
+	return d/2 + rand.N(d/2+1)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// cut classifies the end of a body that came too early. What the driver did not
+// mark itself is a broken transport.
+func (w *request) cut(err error) error {
+	if marked(err) {
+		return err
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if errors.Is(context.Cause(w.ctx), errStalled) {
+		err = errStalled
+	}
+	return failure.Errorf(failure.Transient, failure.RetriesExhausted, "body of bytes %d to %d: %w", w.off, w.end-1, err)
+}
+
+// mark returns err as the driver marked it, naming the object. What a driver left
+// unmarked is unknown, and goes back to the feed.
+func mark(p *part, err error) error {
+	if marked(err) {
+		return err
+	}
+	return failure.Errorf(failure.Unit, failure.RetriesExhausted, "read %q: %w", p.Object.Key, err)
+}

@@ -1,0 +1,107 @@
+// Package s3object is S3, and what speaks like it, as a bucket.
+//
+// It makes one call for one call: windows, reading ahead, resuming and the
+// retries of reads are the business of object.Reader. It does not read
+// directory buckets (Express One Zone), which list in no order, and it cannot
+// see in a listing that an INTELLIGENT_TIERING object sleeps in an archive tier:
+// reading it says so.
+//
+// The law: what a body brings is the range that was asked for, of the version
+// that was pinned (INV-2), for every answer is checked against its request.
+//
+// Checksums are not validated: S3 sends none for a range, TLS guards the way, and
+// what TLS does not guard is told by size and ETag.
+package s3object
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// API is the part of *s3.Client that this package calls.
+type API interface {
+	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
+	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
+}
+
+// Options of a bucket. The zero value is usable.
+type Options struct {
+	RequestPayer        bool   // the caller pays for requests and transfer, as such a bucket demands
+	ExpectedBucketOwner string // account id; requests fail if the bucket is another's; "" asks for none
+}
+
+// Bucket is the objects of one S3 bucket whose keys begin with a prefix.
+type Bucket struct {
+	api    API
+	bucket string
+	prefix string
+	payer  types.RequestPayer
+	owner  *string
+}
+
+var (
+	_ object.Bucket = (*Bucket)(nil)
+	_ API           = (*s3.Client)(nil)
+)
+
+// New returns the bucket: a name, or the ARN or alias of an access point. The
+// prefix bounds List alone. It makes no call.
+func New(api API, bucket, prefix string, opt Options) *Bucket {
+	b := &Bucket{api: api, bucket: bucket, prefix: prefix}
+	if opt.RequestPayer {
+		b.payer = types.RequestPayerRequester
+	}
+	if opt.ExpectedBucketOwner != "" {
+		b.owner = aws.String(opt.ExpectedBucketOwner)
+	}
+	return b
+}
+
+// Stat asks for key's current version, which is what an event's object is pinned
+// to anew after it was overwritten.
+func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
+	if err := checkKey(key); err != nil {
+		return unit.Object{}, err
+	}
+	out, err := b.api.HeadObject(ctx, &s3.HeadObjectInput{
+		Bucket: &b.bucket, Key: &key, RequestPayer: b.payer, ExpectedBucketOwner: b.owner,
+	})
+	if err != nil {
+		return unit.Object{}, call{verb: "head", action: "s3:GetObject", bucket: b.bucket, key: key}.classify(ctx, err)
+	}
+	return unit.Object{
+		Key: key, Size: aws.ToInt64(out.ContentLength), ETag: quoted(aws.ToString(out.ETag)),
+		Version: aws.ToString(out.VersionId), LastModified: aws.ToTime(out.LastModified),
+	}, nil
+}
+
+// maxKeyBytes is S3's.
+const maxKeyBytes = 1024
+
+// checkKey refuses what S3 has no object for; the SDK would answer in terms of
+// its own fields.
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) {
+		return failure.Errorf(failure.Member, failure.InvalidKey, "get %.100q: a key is 1 to %d bytes of UTF-8, this one is %d bytes", key, maxKeyBytes, len(key))
+	}
+	return nil
+}
+
+// quoted returns an ETag as a listing spells it. Some stores leave the quotes
+// out here or there, and an ETag is compared as it is.
+func quoted(etag string) string {
+	if etag == "" || strings.Contains(etag, `"`) {
+		return etag
+	}
+	return `"` + etag + `"`
+}
