@@ -1,0 +1,168 @@
+package codec
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+// bufferBytes is the piece in which compressed bytes are read.
+const bufferBytes = 64 << 10
+
+// Options tune a Reader. The zero value is usable.
+type Options struct {
+	// Force is the codec of every object; "" means that the content decides.
+	// Content of another codec than a forced gzip or zstd is undecodable. A
+	// forced Plain passes bytes through, whatever they are.
+	Force Codec
+	// Window is asked before a zstd window beyond DefaultWindow is held. bytes
+	// is the whole window, not what it grew by: an object whose later frame
+	// needs more asks again with the larger number. An error refuses it and is
+	// what Read returns, unchanged. The grant ends with the next Reset, or
+	// Close. nil means that every window up to MaxWindow is granted.
+	Window func(bytes int64) error
+	// MaxWindow is the largest zstd window, in bytes, that is read at all; a
+	// larger one is failure.Member, too_large. 0 means DefaultMaxWindow.
+	MaxWindow int64
+}
+
+// Reader reads one object after another, decompressed. It keeps its decoders
+// and buffers, so that an object costs no allocation. It is for one goroutine.
+type Reader struct {
+	force Codec
+	codec Codec
+
+	src source // the object
+	buf *bufio.Reader
+	gz  gunzip
+	zs  unzstd
+	out source // what the decoder gives
+	// begun says that out is in use; it begins with the first Read so that
+	// Reset needs no more than a few bytes.
+	begun bool
+	err   error
+}
+
+// NewReader returns a Reader that is at its end until Reset gives it an object.
+func NewReader(o Options) *Reader {
+	if o.MaxWindow == 0 {
+		o.MaxWindow = DefaultMaxWindow
+	}
+	r := &Reader{force: o.Force, codec: Plain, err: io.EOF}
+	r.zs.ask, r.zs.limit = o.Window, o.MaxWindow
+	r.zs.frames.admit = r.zs.admit // bound once, not for each object
+	return r
+}
+
+// Reset starts to read src: it looks at the first bytes and chooses the codec.
+// Its error is the source's own, unchanged, or failure.Member, undecodable.
+func (r *Reader) Reset(src io.Reader) error {
+	r.codec, r.begun = Plain, false
+	r.src.reset(src)
+	r.err = r.start()
+	return r.err
+}
+
+func (r *Reader) start() error {
+	if err := r.src.failed(); err != nil {
+		return err
+	}
+	c, err := r.choose(r.src.peek())
+	if err != nil || c == Plain {
+		return err
+	}
+	r.codec = c
+	if r.buf == nil {
+		r.buf = bufio.NewReaderSize(&r.src, bufferBytes)
+	} else {
+		r.buf.Reset(&r.src)
+	}
+	if c == Gzip {
+		r.gz.reset(&r.src, r.buf)
+		return nil
+	}
+	return r.zs.reset(&r.src, r.buf)
+}
+
+func (r *Reader) choose(head []byte) (Codec, error) {
+	switch r.force {
+	case "":
+		return Sniff(head)
+	case Plain:
+		return Plain, nil
+	case Gzip, Zstd:
+	default:
+		return "", failure.Errorf(failure.Job, failure.Config, "read object: compression %q is unknown: use gzip, zstd or none", r.force)
+	}
+	c, name := identify(head)
+	if c == r.force || len(head) == 0 { // nothing is nothing in every codec
+		return c, nil
+	}
+	if c == Plain {
+		name = "not compressed"
+	} else if name == "" {
+		name = string(c)
+	}
+	return "", failure.Errorf(failure.Member, failure.Undecodable,
+		"read object: it is %s, and compression is forced to %s: let the content decide (auto)", name, r.force)
+}
+
+// Codec is the codec of the current object.
+func (r *Reader) Codec() Codec { return r.codec }
+
+// Read reads decompressed bytes; plain ones go from the source into p without
+// another copy. An error of the source is returned unchanged. Bytes that do not
+// decode, or end too early, are failure.Member, undecodable; the bytes before
+// the damage were delivered by then. After an error it returns that error.
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.err != nil || len(p) == 0 {
+		return 0, r.err
+	}
+	var n int
+	if r.codec == Plain {
+		n, r.err = r.src.Read(p)
+		return n, r.err
+	}
+	if !r.begun {
+		r.begun = true
+		if r.err = r.begin(); r.err != nil {
+			return 0, r.err
+		}
+	}
+	n, r.err = r.out.Read(p)
+	return n, r.err
+}
+
+// begin looks at what was compressed. An archive or UTF-16 is no more readable
+// for being in gzip, and what was compressed twice would come out as garbage.
+// Who forces a codec has said what to undo, and gets what is in it.
+func (r *Reader) begin() error {
+	if r.codec == Gzip {
+		r.out.reset(&r.gz)
+	} else {
+		r.out.reset(&r.zs)
+	}
+	if r.force != "" {
+		return nil
+	}
+	c, name := identify(r.out.peek())
+	if c == Plain {
+		return nil
+	}
+	if name == "" {
+		name = string(c)
+	}
+	return failure.Errorf(failure.Member, failure.Undecodable,
+		"decompress %s: what is in it is %s, which is not read: store UTF-8 text, compressed once", r.codec, name)
+}
+
+// Close frees the decoders and forgets the source, which it does not close. A
+// Reader that is Reset afterwards makes new ones.
+func (r *Reader) Close() {
+	r.zs.close()
+	r.src, r.out, r.buf, r.gz = source{}, source{}, nil, gunzip{}
+	r.zs.src = nil
+	r.zs.frames.reset(nil)
+	r.codec, r.err = Plain, io.EOF
+}

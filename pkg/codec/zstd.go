@@ -1,0 +1,107 @@
+package codec
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+const (
+	// DefaultWindow is the zstd window that a Reader may hold without asking, in
+	// bytes: what every level up to --ultra uses.
+	DefaultWindow = 8 << 20
+	// DefaultMaxWindow is the cap where Options set none, in bytes: that of the
+	// zstd command and of --long=27.
+	DefaultMaxWindow = 128 << 20
+)
+
+// unzstd reads every frame of a zstd object.
+type unzstd struct {
+	ask   func(bytes int64) error // nil: every window up to the limit is granted
+	limit int64
+
+	src     *source
+	frames  frames // asks admit
+	granted int64  // the largest window of this object
+	dec     *zstd.Decoder
+}
+
+func (u *unzstd) reset(src *source, in *bufio.Reader) error {
+	// A window beyond the default was granted for one object only.
+	if u.granted > DefaultWindow {
+		u.close()
+	}
+	u.src, u.granted = src, 0
+	u.frames.reset(in)
+	if u.dec == nil {
+		dec, err := zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(1), // in the caller's goroutine
+			zstd.WithDecoderMaxWindow(uint64(max(u.limit, zstd.MinWindowSize))))
+		if err != nil {
+			return failure.Errorf(failure.Job, failure.Config, "decompress zstd: limit of %s: %w", size(uint64(u.limit)), err)
+		}
+		u.dec = dec
+	}
+	return u.dec.Reset(&u.frames)
+}
+
+func (u *unzstd) Read(p []byte) (int, error) {
+	n, err := u.dec.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	if cause := u.src.failed(); cause != nil {
+		return n, cause
+	}
+	// The walk knows better than the decoder where and why the frames ended.
+	switch u.frames.err {
+	case nil:
+		return n, undecodable(Zstd, err)
+	case io.EOF:
+		if err != io.EOF {
+			err = undecodable(Zstd, err)
+		}
+		return n, err
+	}
+	return n, u.frames.err
+}
+
+func (u *unzstd) admit(window uint64) error {
+	if window > uint64(u.limit) {
+		return failure.Errorf(failure.Member, failure.TooLarge,
+			"decompress zstd: a frame declares a window of %s and the cap is %s: compress with a smaller --long",
+			size(window), size(uint64(u.limit)))
+	}
+	w := int64(window)
+	if w > max(u.granted, DefaultWindow) && u.ask != nil {
+		if err := u.ask(w); err != nil {
+			return err
+		}
+	}
+	u.granted = max(u.granted, w)
+	return nil
+}
+
+func (u *unzstd) close() {
+	if u.dec != nil {
+		u.dec.Close()
+	}
+	u.dec, u.granted = nil, 0
+}
+
+// size writes n bytes in the largest unit that is exact.
+func size(n uint64) string {
+	for _, u := range []struct {
+		bits uint
+		name string
+	}{{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
+		if n>>u.bits > 0 && n&(1<<u.bits-1) == 0 {
+			return fmt.Sprintf("%d %s", n>>u.bits, u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
