@@ -1,0 +1,133 @@
+package exprchain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/decode/jsondecode"
+)
+
+// resolve finds what a name and the keys after it stand for.
+func (p *plan) resolve(name string, keys []string) (source, error) {
+	switch name {
+	case "object":
+		return p.attribute(keys)
+	case "record":
+		if len(keys) == 1 && keys[0] == "index" {
+			return source{kind: index}, nil
+		}
+		return source{}, fmt.Errorf("%s is not known: want record.index, or this.%[1]s for a member of that name", dotted(name, keys))
+	case "this":
+		return p.member(keys)
+	}
+	return p.member(append([]string{name}, keys...))
+}
+
+func (p *plan) attribute(keys []string) (source, error) {
+	full := dotted("object", keys)
+	if len(keys) == 0 {
+		return source{}, fmt.Errorf("object alone is no value: want one of object.%s", strings.Join(attrNames(), ", object."))
+	}
+	a := attr{name: keys[0]}
+	switch {
+	case !slices.Contains(attrNames(), a.name):
+		return source{}, fmt.Errorf("%s is not known%s (this.%[1]s is a member of that name)", full, suggest("object."+a.name, prefixed("object.", attrNames())))
+	case a.name == "partition" && len(keys) == 2:
+		a.partition = keys[1]
+	case a.name == "partition":
+		return source{}, fmt.Errorf(`%s is no value: want object.partition["name"]`, full)
+	case len(keys) > 1:
+		return source{}, fmt.Errorf("%s has nothing below it", dotted("object", keys[:1]))
+	}
+	n := slices.Index(p.attrs, a)
+	if n < 0 {
+		n = len(p.attrs)
+		p.attrs = append(p.attrs, a)
+	}
+	return source{attribute, n}, nil
+}
+
+// member finds a member of the record as the steps so far left it.
+func (p *plan) member(keys []string) (source, error) {
+	if p.columns == nil {
+		return p.path(keys), nil
+	}
+	if len(keys) == 0 {
+		return source{}, fmt.Errorf("this alone is not there after a select: name a member of it")
+	}
+	i := slices.IndexFunc(p.columns, func(c column) bool { return c.name == keys[0] })
+	if i < 0 {
+		var names []string
+		for _, c := range p.columns {
+			names = append(names, c.name)
+		}
+		return source{}, fmt.Errorf("%s is not among what the select before kept%s", keys[0], suggest(keys[0], names))
+	}
+	c := p.columns[i]
+	switch {
+	case len(keys) == 1:
+		return c.source, nil
+	case c.kind != member:
+		return source{}, fmt.Errorf("%s has nothing below it", keys[0])
+	}
+	return p.path(slices.Concat(p.paths[c.n], keys[1:])), nil
+}
+
+// path numbers a path of the record.
+func (p *plan) path(keys jsondecode.Path) source {
+	n := slices.IndexFunc(p.paths, func(q jsondecode.Path) bool { return slices.Equal(q, keys) })
+	if n < 0 {
+		n = len(p.paths)
+		p.paths = append(p.paths, keys)
+	}
+	return source{member, n}
+}
+
+func dotted(name string, keys []string) string {
+	return strings.Join(append([]string{name}, keys...), ".")
+}
+
+func prefixed(prefix string, names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = prefix + n
+	}
+	return out
+}
+
+// suggest is ": did you mean x" for the name nearest to what was written, or
+// nothing when none is near.
+func suggest(written string, names []string) string {
+	best, least := "", len(written)/3+2
+	for _, n := range slices.Sorted(slices.Values(names)) {
+		if d := distance(written, n); d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ": did you mean " + best + "?"
+}
+
+// distance is the number of bytes to change, add or drop between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,139 @@
+package exprchain
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// memory bounds the values that one evaluation makes.
+const memory = 100_000
+
+// scope is what expressions see: a worker's record at hand. It is the
+// environment of the virtual machine.
+type scope struct {
+	plan   *plan
+	doc    *jsondecode.Document
+	at     *chain.Context
+	object *unit.Object // that values are of
+	values []any        // of plan.attrs
+	vm     vm.VM
+	// scratch holds a string while it is compared.
+	scratch []byte
+}
+
+// bind points s at a record. Values of the object are made when it changes.
+func (s *scope) bind(c *chain.Context, d *jsondecode.Document) {
+	s.at, s.doc = c, d
+	if s.object != c.Object {
+		s.object = c.Object
+		for i, a := range s.plan.attrs {
+			s.values[i] = a.of(c.Object)
+		}
+	}
+}
+
+// keep reports whether every filter is true.
+func (s *scope) keep(*chain.Context, *jsondecode.Document) (bool, error) {
+	for i := range s.plan.filters {
+		if ok, err := s.plan.filters[i].true(s); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// source is where a name's value comes from.
+type source struct {
+	kind kind
+	n    int // number of the path or attr
+}
+
+type kind int
+
+const (
+	member kind = iota // of the record
+	attribute
+	index
+)
+
+// value is the Go value of a source.
+func (s *scope) value(f source) any {
+	switch f.kind {
+	case member:
+		return jsondecode.Value(s.doc.Raw(f.n))
+	case attribute:
+		return s.values[f.n]
+	default:
+		return int(s.at.Index)
+	}
+}
+
+// text is what a JSON string means, until the next call; false for other values.
+func (s *scope) text(raw []byte) ([]byte, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return nil, false
+	}
+	s.scratch = jsondecode.AppendText(s.scratch[:0], raw)
+	return s.scratch, true
+}
+
+// attr is a property of an object.
+type attr struct{ name, partition string }
+
+func attrNames() []string { return []string{"key", "size", "etag", "last_modified", "partition"} }
+
+// of is the attribute's value; nil where it is unknown.
+func (a attr) of(o *unit.Object) any {
+	switch a.name {
+	case "key":
+		return o.Key
+	case "size":
+		return int(o.Size)
+	case "etag":
+		if o.ETag != "" {
+			return o.ETag
+		}
+	case "last_modified":
+		if !o.LastModified.IsZero() {
+			return o.LastModified.UTC()
+		}
+	case "partition":
+		return partition(o.Key, a.partition)
+	}
+	return nil
+}
+
+// example is a value of the attribute's type.
+func (a attr) example() any {
+	if a.name == "partition" {
+		return ""
+	}
+	return attr{name: a.name}.of(&unit.Object{ETag: "e", LastModified: unixEpoch()})
+}
+
+// partition finds name=value among the directories of key, nearest to the
+// object first.
+func partition(key, name string) any {
+	dirs := strings.Split(key, "/")
+	for i := len(dirs) - 2; i >= 0; i-- {
+		k, v, ok := strings.Cut(dirs[i], "=")
+		if ok && unescape(k) == name {
+			return unescape(v)
+		}
+	}
+	return nil
+}
+
+// unescape undoes Hive's %XX; what is no escape stays.
+func unescape(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}

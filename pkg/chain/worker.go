@@ -1,0 +1,130 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/record"
+)
+
+var (
+	errOversize = errors.New("record is over the framer's limit: raise max_record or skip it")
+	errShrunk   = errors.New("encode row: the encoder returned less than it was given: append to dst")
+)
+
+// worker runs a typed chain. The fields below push are of the record at hand.
+type worker struct {
+	onUndecoded Policy
+	onFailed    Policy
+	push        func(b []byte) error
+	out         *Output
+
+	ctx       Context
+	undecoded bool  // the decoder refused it
+	dropped   int64 // values that ended without a row
+	rows      int64 // rows that it became
+	start     []mark
+}
+
+// mark is where one sink's rows stood.
+type mark struct{ data, ends int }
+
+func (w *worker) Process(b *Batch, out *Output) error {
+	w.out = out
+	w.ctx.Object = b.Object
+	defer func() { w.out, w.ctx = nil, Context{} }()
+	for i := 0; i < len(b.Frames); {
+		n, err := w.run(b, i)
+		if err != nil {
+			return err
+		}
+		i = n
+	}
+	return nil
+}
+
+// run passes frames from i on and returns the first one not dealt with. A
+// panic ends the call and fails its record alone; so the price of a recover is
+// paid once per batch, and once more per panic.
+func (w *worker) run(b *Batch, i int) (next int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.undecoded = false
+			next, err = i+1, w.fail(failure.Operator, w.onFailed, fmt.Errorf("panic: %v%s", p, origin()))
+		}
+	}()
+	for ; i < len(b.Frames); i++ {
+		if err := w.record(b, b.Frames[i], b.First+int64(i)); err != nil {
+			return i, err
+		}
+	}
+	return i, nil
+}
+
+func (w *worker) record(b *Batch, f record.Frame, index int64) error {
+	w.begin(index)
+	if f.Oversize {
+		return w.fail(failure.Undecodable, w.onUndecoded, errOversize)
+	}
+	w.ctx.Bytes = b.Buf[f.Start:f.End]
+	if err := w.push(w.ctx.Bytes); err != nil {
+		if w.undecoded {
+			return w.fail(failure.Undecodable, w.onUndecoded, err)
+		}
+		return w.fail(failure.Operator, w.onFailed, err)
+	}
+	// Every value ended as a row or dropped, and there was at least one: so the
+	// record's own place and the surplus add up to both, whatever the chain.
+	c := &w.out.Counts
+	c.In++
+	c.Expanded += w.rows + w.dropped - 1
+	c.Out += w.rows
+	c.Filtered += w.dropped
+	return nil
+}
+
+func (w *worker) begin(index int64) {
+	w.ctx.Index, w.ctx.Bytes = index, nil
+	w.undecoded, w.dropped, w.rows = false, 0, 0
+	w.start = w.start[:0]
+	for i := range w.out.Sinks {
+		s := &w.out.Sinks[i]
+		w.start = append(w.start, mark{len(s.Data), len(s.Ends)})
+	}
+}
+
+// fail takes the record's rows back and counts it, or ends the batch there.
+func (w *worker) fail(r failure.Reason, p Policy, err error) error {
+	for i, m := range w.start {
+		s := &w.out.Sinks[i]
+		s.Data, s.Ends = s.Data[:m.data], s.Ends[:m.ends]
+	}
+	if p == Fail {
+		return recordError(w.ctx.Index, r, err)
+	}
+	w.out.Counts.In++
+	w.out.Counts.Rejected++
+	if w.undecoded {
+		w.out.Undecoded++
+	}
+	return nil
+}
+
+// origin is the line that panicked, for the error's text.
+func origin() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package jsondecode
+
+import (
+	"slices"
+	"strings"
+)
+
+// Path leads from a record to a member of it: one key per level.
+type Path []string
+
+// String is the path with dots between its keys.
+func (p Path) String() string { return strings.Join(p, ".") }
+
+// node is a key that leads to wanted members.
+type node struct {
+	children []child
+	lengths  uint64 // bit n: a child's key has n bytes, or 63 and more
+	slot     int    // of the member itself; -1: not wanted
+	// first and last bound the slots at and below the node.
+	first, last int
+}
+
+type child struct {
+	key  string
+	node *node
+}
+
+// plan makes the tree of the paths and says which slot each has. Slots are
+// numbered in tree order, so that those below a node are neighbours.
+func plan(paths []Path) (root *node, slots []int) {
+	root = &node{slot: -1}
+	leaves := make([]*node, len(paths))
+	wanted := map[*node]bool{}
+	for i, p := range paths {
+		n := root
+		for _, key := range p {
+			n = n.at(key)
+		}
+		leaves[i] = n
+		wanted[n] = true
+	}
+	root.number(wanted, 0)
+	for _, n := range leaves {
+		slots = append(slots, n.slot)
+	}
+	return root, slots
+}
+
+func (n *node) at(key string) *node {
+	for _, c := range n.children {
+		if c.key == key {
+			return c.node
+		}
+	}
+	c := &node{slot: -1}
+	n.children = append(n.children, child{key, c})
+	n.lengths |= 1 << min(len(key), 63)
+	return c
+}
+
+func (n *node) number(wanted map[*node]bool, next int) int {
+	n.first = next
+	if wanted[n] {
+		n.slot = next
+		next++
+	}
+	for _, c := range n.children {
+		next = c.node.number(wanted, next)
+	}
+	n.last = next
+	return next
+}
+
+// child finds the child of n that a key as written names.
+func (s *scanner) child(n *node, raw []byte) *node {
+	if !plain(raw) {
+		s.key = appendUnquoted(s.key[:0], raw)
+		raw = s.key
+	}
+	if n.lengths>>min(len(raw), 63)&1 == 0 {
+		return nil
+	}
+	for i := range n.children {
+		if c := &n.children[i]; string(raw) == c.key {
+			return c.node
+		}
+	}
+	return nil
+}
+
+// plain reports whether a string as written is the string that is meant: no
+// escapes, and nothing that may not be UTF-8.
+func plain(raw []byte) bool {
+	return !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0x80 })
+}

@@ -1,0 +1,272 @@
+package jsondecode
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+// maxDepth is how deep arrays and objects may nest; encoding/json's limit too.
+const maxDepth = 10_000
+
+// scanner checks one JSON text (RFC 8259), strictly and in one pass, and notes
+// where the wanted members lie. Like encoding/json it takes any bytes from 0x20
+// on inside strings: whether they are UTF-8 is not looked at.
+type scanner struct {
+	b     []byte
+	spans []span // by slot; of the record at hand
+	key   []byte // scratch for keys with escapes
+
+	at   int // of the fault, once one was found
+	what string
+}
+
+// span is a value's place. No value is empty, so a zero end means absent.
+type span struct{ start, end int }
+
+// text scans the whole of b.
+func (s *scanner) text(want *node) error {
+	end := s.member(s.space(0), want, 0)
+	if end >= 0 {
+		if end = s.space(end); end == len(s.b) {
+			return nil
+		}
+		s.fail(end, "want the end of the record")
+	}
+	return undecodable(s.what, s.b, s.at)
+}
+
+// fail notes the fault and returns what every scan then returns. An offset at
+// the end means that the text is cut.
+func (s *scanner) fail(at int, what string) int {
+	if s.at, s.what = at, what; at >= len(s.b) {
+		s.at, s.what = len(s.b), "want more: the text ends early"
+	}
+	return -1
+}
+
+func (s *scanner) space(i int) int {
+	for i < len(s.b) && (s.b[i] == ' ' || s.b[i] == '\n' || s.b[i] == '\t' || s.b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// value scans the value at i and returns its end, or -1.
+func (s *scanner) value(i int, want *node, depth int) int {
+	if i >= len(s.b) {
+		return s.fail(i, "")
+	}
+	switch c := s.b[i]; {
+	case c == '"':
+		return s.str(i + 1)
+	case c == '-' || c-'0' <= 9:
+		return s.number(i)
+	case c == '{':
+		return s.object(i+1, want, depth+1)
+	case c == '[':
+		return s.array(i+1, depth+1)
+	case c == 't':
+		return s.word(i, "true")
+	case c == 'f':
+		return s.word(i, "false")
+	case c == 'n':
+		return s.word(i, "null")
+	}
+	return s.fail(i, "want a value")
+}
+
+func (s *scanner) word(i int, w string) int {
+	for k := range len(w) {
+		if i+k >= len(s.b) || s.b[i+k] != w[k] {
+			return s.fail(i+k, "want "+w)
+		}
+	}
+	return i + len(w)
+}
+
+func (s *scanner) object(i int, want *node, depth int) int {
+	if depth > maxDepth {
+		return s.fail(i-1, "nested deeper than 10000")
+	}
+	if i = s.space(i); i < len(s.b) && s.b[i] == '}' {
+		return i + 1
+	}
+	for {
+		if i >= len(s.b) || s.b[i] != '"' {
+			return s.fail(i, "want a key in quotes")
+		}
+		key := i + 1
+		if i = s.str(key); i < 0 {
+			return -1
+		}
+		var child *node
+		if want != nil {
+			child = s.child(want, s.b[key:i-1])
+		}
+		if i >= len(s.b) || s.b[i] != ':' {
+			if i = s.space(i); i >= len(s.b) || s.b[i] != ':' {
+				return s.fail(i, "want a colon")
+			}
+		}
+		if i++; i < len(s.b) && s.b[i] <= ' ' {
+			i = s.space(i)
+		}
+		if i = s.member(i, child, depth); i < 0 {
+			return -1
+		}
+		if i < len(s.b) && s.b[i] <= ' ' {
+			i = s.space(i)
+		}
+		if i >= len(s.b) || s.b[i] != ',' {
+			if i < len(s.b) && s.b[i] == '}' {
+				return i + 1
+			}
+			return s.fail(i, "want a comma or }")
+		}
+		if i++; i < len(s.b) && s.b[i] <= ' ' {
+			i = s.space(i)
+		}
+	}
+}
+
+// member scans a member's value. A key that stands twice has its last value,
+// so what was found under an earlier one is forgotten.
+func (s *scanner) member(i int, n *node, depth int) int {
+	if n == nil {
+		return s.value(i, nil, depth)
+	}
+	clear(s.spans[n.first:n.last])
+	end := s.value(i, n, depth)
+	if end >= 0 && n.slot >= 0 {
+		s.spans[n.slot] = span{i, end}
+	}
+	return end
+}
+
+func (s *scanner) array(i, depth int) int {
+	if depth > maxDepth {
+		return s.fail(i-1, "nested deeper than 10000")
+	}
+	if i = s.space(i); i < len(s.b) && s.b[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(i, nil, depth); i < 0 {
+			return -1
+		}
+		if i = s.space(i); i >= len(s.b) || s.b[i] != ',' {
+			if i < len(s.b) && s.b[i] == ']' {
+				return i + 1
+			}
+			return s.fail(i, "want a comma or ]")
+		}
+		i = s.space(i + 1)
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special has the high bit set in the first byte of x that is a quote, a
+// backslash or below 0x20; bits above the first are not to be trusted.
+func special(x uint64) uint64 {
+	q, e := x^(ones*'"'), x^(ones*'\\')
+	return ((x-ones*0x20)&^x | (q-ones)&^q | (e-ones)&^e) & highs
+}
+
+// str scans the string whose first byte is at i and returns the offset behind
+// its closing quote.
+func (s *scanner) str(i int) int {
+	b := s.b
+	for {
+		for i+8 <= len(b) {
+			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+			i++
+		}
+		switch {
+		case i < len(b) && b[i] == '"':
+			return i + 1
+		case i >= len(b) || b[i] != '\\':
+			return s.fail(i, "want an escape for a control character")
+		}
+		if i = s.escape(i + 1); i < 0 {
+			return -1
+		}
+	}
+}
+
+func (s *scanner) escape(i int) int {
+	if i >= len(s.b) {
+		return s.fail(i, "")
+	}
+	switch s.b[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 1
+	case 'u':
+		for k := i + 1; k < i+5; k++ {
+			if k >= len(s.b) || !isHex(s.b[k]) {
+				return s.fail(k, "want four hex digits")
+			}
+		}
+		return i + 5
+	}
+	return s.fail(i, "want an escape that JSON knows")
+}
+
+func isHex(c byte) bool { return c-'0' <= 9 || c|0x20-'a' <= 5 }
+
+func (s *scanner) number(i int) int {
+	b := s.b
+	if b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if i = s.digits(i); i < 0 {
+		return -1
+	}
+	if i < len(b) && b[i] == '.' {
+		if i = s.digits(i + 1); i < 0 {
+			return -1
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		return s.digits(i)
+	}
+	return i
+}
+
+// digits scans one or more.
+func (s *scanner) digits(i int) int {
+	start := i
+	for i < len(s.b) && s.b[i]-'0' <= 9 {
+		i++
+	}
+	if i == start {
+		return s.fail(i, "want a digit")
+	}
+	return i
+}
+
+// Check returns an error unless b is one JSON text and nothing else.
+func Check(b []byte) error {
+	s := scanner{b: b}
+	return s.text(nil)
+}
+
+func undecodable(what string, b []byte, at int) error {
+	return failure.Errorf(failure.Record, failure.Undecodable, "decode json: %s at offset %d%s", what, at, near(b, at))
+}

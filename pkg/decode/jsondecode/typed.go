@@ -1,0 +1,75 @@
+// Package jsondecode decodes JSON records: to a Go type, or to a Document of
+// which only the wanted members are looked up.
+//
+// Both take exactly the texts that encoding/json takes: one value and nothing
+// after it, nested at most 10,000 deep. Bytes in strings that are not UTF-8 are
+// no error; they are U+FFFD in values and stay what they are in raw ones.
+//
+// It is not a framer: a record that holds two values is refused. An error is
+// failure.Record with undecodable, says where, and shows at most 80 bytes of
+// text around that place.
+package jsondecode
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-json"
+
+	"github.com/spate-go/spate/pkg/decode"
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+// Options tune a decoder. The zero value is ready.
+type Options struct {
+	// DisallowDuplicateKeys refuses a record in which an object, at any depth,
+	// has a key twice. False: the last one wins.
+	DisallowDuplicateKeys bool
+}
+
+// Typed returns a decoder to T, by the rules and tags of encoding/json. Types
+// with an UnmarshalJSON of their own are given their part of the record.
+func Typed[T any](o Options) decode.Decoder[T] { return &typed[T]{options: o} }
+
+type typed[T any] struct {
+	options Options
+	keys    keys
+}
+
+func (d *typed[T]) Decode(b []byte, v *T) error {
+	// All of an earlier value goes: the library would reuse its slices, maps
+	// and what its pointers lead to.
+	var zero T
+	*v = zero
+	if err := json.Unmarshal(b, v); err != nil {
+		return explain(b, err)
+	}
+	if d.options.DisallowDuplicateKeys {
+		return d.keys.check(b)
+	}
+	return nil
+}
+
+// explain prefers this package's own account of a fault of syntax, which has
+// the place. Errors of the library and of types may quote the record at length.
+func explain(b []byte, err error) error {
+	if fault := Check(b); fault != nil {
+		return fault
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(e.Value, " ")
+		at := min(max(int(e.Offset), 0), len(b))
+		return undecodable(fmt.Sprintf("field %q of type %v cannot hold this %s", short(e.Field), e.Type, kind), b, at)
+	}
+	return failure.Errorf(failure.Record, failure.Undecodable, "decode json: %s", short(err.Error()))
+}
+
+// short cuts s so that no record is printed whole.
+func short(s string) string {
+	const limit = 80
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

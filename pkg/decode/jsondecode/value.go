@@ -1,0 +1,176 @@
+package jsondecode
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Value makes a Go value of a JSON value as written, which must be valid: nil,
+// bool, int, float64, Number, string, []any or map[string]any. No bytes give
+// nil. An integer that fits is an int; one that does not, and a fraction out of
+// float64's range, is a Number. The value refers to nothing of raw.
+func Value(raw []byte) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	switch raw[0] {
+	case 'n':
+		return nil
+	case 't', 'f':
+		return raw[0] == 't'
+	case '"':
+		return Text(raw)
+	case '[', '{':
+		v, _ := compound(raw, 0)
+		return v
+	}
+	return numeric(raw)
+}
+
+func numeric(raw []byte) any {
+	if n, ok := Int(raw); ok {
+		return n
+	}
+	// An underflow is no error of ParseFloat.
+	if bytes.ContainsAny(raw, ".eE") {
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if err == nil && (f != 0 || zero(raw)) {
+			return f
+		}
+	}
+	return Number(raw)
+}
+
+// Int reads an integer that fits 64 bits.
+func Int(raw []byte) (int, bool) {
+	digits, limit := raw, uint64(1<<63-1)
+	neg := len(raw) > 0 && raw[0] == '-'
+	if neg {
+		digits, limit = raw[1:], 1<<63
+	}
+	if len(digits) == 0 || len(digits) > 19 {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range digits {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	if n > limit {
+		return 0, false
+	}
+	if neg {
+		return int(-n), true
+	}
+	return int(n), true
+}
+
+// compound reads the array or object at i of a valid text.
+func compound(b []byte, i int) (any, int) {
+	s := scanner{b: b}
+	if b[i] == '[' {
+		list := []any{}
+		for i = s.space(i + 1); b[i] != ']'; {
+			var v any
+			v, i = element(&s, i)
+			list = append(list, v)
+			if i = s.space(i); b[i] == ',' {
+				i = s.space(i + 1)
+			}
+		}
+		return list, i + 1
+	}
+	members := map[string]any{}
+	for i = s.space(i + 1); b[i] != '}'; {
+		end := s.str(i + 1)
+		key := Text(b[i:end])
+		i = s.space(s.space(end) + 1)
+		members[key], i = element(&s, i)
+		if i = s.space(i); b[i] == ',' {
+			i = s.space(i + 1)
+		}
+	}
+	return members, i + 1
+}
+
+func element(s *scanner, i int) (any, int) {
+	if c := s.b[i]; c == '[' || c == '{' {
+		return compound(s.b, i)
+	}
+	end := s.value(i, nil, 0)
+	return Value(s.b[i:end]), end
+}
+
+// Text is the string that a JSON string means, quotes included in raw. As with
+// encoding/json, what is no UTF-8 and half a surrogate pair become U+FFFD.
+func Text(raw []byte) string { return string(AppendText(nil, raw)) }
+
+// AppendText appends the string that a JSON string means.
+func AppendText(dst, raw []byte) []byte {
+	raw = raw[1 : len(raw)-1]
+	if plain(raw) {
+		return append(dst, raw...)
+	}
+	return appendUnquoted(dst, raw)
+}
+
+// appendUnquoted appends what the inside of a valid JSON string means.
+func appendUnquoted(dst, raw []byte) []byte {
+	for len(raw) > 0 {
+		switch c := raw[0]; {
+		case c == '\\':
+			dst, raw = appendEscape(dst, raw)
+		case c < utf8.RuneSelf:
+			dst, raw = append(dst, c), raw[1:]
+		default:
+			r, n := utf8.DecodeRune(raw)
+			dst, raw = utf8.AppendRune(dst, r), raw[n:]
+		}
+	}
+	return dst
+}
+
+// appendEscape appends what the escape that raw begins with means, and returns
+// the rest of raw.
+func appendEscape(dst, raw []byte) (meant, rest []byte) {
+	switch c := raw[1]; c {
+	case 'b':
+		return append(dst, '\b'), raw[2:]
+	case 'f':
+		return append(dst, '\f'), raw[2:]
+	case 'n':
+		return append(dst, '\n'), raw[2:]
+	case 'r':
+		return append(dst, '\r'), raw[2:]
+	case 't':
+		return append(dst, '\t'), raw[2:]
+	case 'u':
+		r := hex4(raw)
+		raw = raw[6:]
+		if utf16.IsSurrogate(r) {
+			pair := utf16.DecodeRune(r, hex4(raw))
+			if r = pair; pair != utf8.RuneError {
+				raw = raw[6:]
+			}
+		}
+		return utf8.AppendRune(dst, r), raw
+	default:
+		return append(dst, c), raw[2:]
+	}
+}
+
+// hex4 reads \uXXXX, or returns -1.
+func hex4(raw []byte) rune {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
