@@ -1,0 +1,35 @@
+package sink
+
+// Parts cuts the rows of a block so that each part keeps the limits, and yields
+// the parts in order, numbered from 0. ends are the rows' ends in data, as a
+// chain gives them. Whatever is over a limit is halved by row count, the longer
+// half first, so that the cuts depend on the rows and the limits alone (INV-3).
+//
+// A row larger than the byte limit stands alone: whether it is refused is for
+// the sink to say, which knows if its limit is a wish or a wall. No rows yield
+// nothing. An error of yield ends Parts and is returned as it is.
+func Parts(data []byte, ends []int, l Limits, yield func(part, rows int, data []byte) error) error {
+	part := 0
+	var halve func(start int, ends []int) error
+	halve = func(start int, ends []int) error {
+		n := len(ends)
+		end := ends[n-1]
+		if n == 1 || l.fit(n, int64(end-start)) {
+			part++
+			return yield(part-1, n, data[start:end:end])
+		}
+		half := (n + 1) / 2
+		if err := halve(start, ends[:half]); err != nil {
+			return err
+		}
+		return halve(ends[half-1], ends[half:])
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	return halve(0, ends)
+}
+
+func (l Limits) fit(rows int, bytes int64) bool {
+	return (l.Rows <= 0 || rows <= l.Rows) && (l.Bytes <= 0 || bytes <= l.Bytes)
+}
