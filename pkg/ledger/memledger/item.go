@@ -1,0 +1,71 @@
+package memledger
+
+import (
+	"crypto/sha256"
+	"maps"
+	"slices"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// key stands for a string in 16 bytes that the garbage collector need not look
+// at. Two strings with one key are as unlikely as two units with one id.
+type key [16]byte
+
+func keyOf[S ~string](s S) key {
+	sum := sha256.Sum256([]byte(s))
+	return key(sum[:16])
+}
+
+// item is a unit that is not done.
+type item struct {
+	ledger.Item
+	counted bool // Attempts holds the last start of work, which may be given back
+}
+
+// view is the item for a caller to keep.
+func (it *item) view() ledger.Item {
+	v := it.Item
+	v.Faults = slices.Clone(v.Faults)
+	v.Counts.Sinks = maps.Clone(v.Counts.Sinks)
+	if v.Cause != nil {
+		c := cloneCause(*v.Cause)
+		v.Cause = &c
+	}
+	return v
+}
+
+// held reports whether the reader of that start of work still holds the item.
+// No start has serial 0.
+func (it *item) held(r ledger.Ref, serial int) bool {
+	return serial > 0 && it.Run == r.Run && it.Serial == serial && it.State == ledger.Open
+}
+
+// open puts the item into a later run.
+func (it *item) open(run int) {
+	it.Run, it.State = run, ledger.Open
+	it.Attempts, it.Last, it.Cause, it.counted = 0, false, nil, false
+}
+
+func (it *item) fault(member int) int {
+	return slices.IndexFunc(it.Faults, func(f ledger.Fault) bool { return f.Member == member })
+}
+
+// look returns the unit's item as a caller may see it.
+func (j *job) look(id unit.ID) (ledger.Item, bool) {
+	k := keyOf(id)
+	if it, ok := j.items[k]; ok {
+		return it.view(), true
+	}
+	run, counts, ok := j.done.get(k)
+	if !ok {
+		return ledger.Item{}, false
+	}
+	return ledger.Item{Planned: ledger.Planned{ID: id}, Run: run, State: ledger.Done, Counts: counts}, true
+}
+
+func cloneCause(c ledger.Cause) ledger.Cause {
+	c.Objects = slices.Clone(c.Objects)
+	return c
+}
