@@ -1,0 +1,80 @@
+// Package config reads the one YAML file that describes a pipeline into Go
+// structs, strictly: every key must be known, every value must fit its field,
+// and all that is wrong is reported at once, each problem with file, line and
+// dotted path.
+//
+// It knows no key of any pipeline: components describe their part as structs
+// (see Decode) and a Section keeps the body of a component that is parsed later,
+// by itself. It reads no environment and no file: both are handed in.
+//
+// The YAML is a plain subset. One document, a mapping; no anchors, aliases,
+// merge keys or tags, so the file says what it means where it says it, and its
+// size bounds the work. A scalar is text, read by the type of its field: quotes
+// do not make "8" less of a number, nor 8 less of a name.
+//
+// Variables are taken in after parsing, into values only:
+//
+//	${VAR}            its value; unset is an error, empty is not
+//	${VAR:-default}   the default if it is unset or empty
+//	${VAR:?message}   an error with that message if it is unset or empty
+//	$$                a dollar; a lone $ stays as it is
+//
+// A default or message is taken as written and ends at the first brace. Comments
+// and keys are no place for variables: the former are not looked at, in the
+// latter they are refused.
+//
+// The law: no variable's value changes the structure of the file, and none is
+// ever printed, for it may be a secret.
+package config
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Document is a parsed file.
+type Document struct{ root *node }
+
+// Parse reads the text of the file called name. It asks env for the variables
+// that the text refers to; env says whether the variable is set. Nil means that
+// none is.
+func Parse(name string, text []byte, env func(string) (string, bool)) (*Document, error) {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
+	root, err := parse(name, text, env)
+	if err != nil {
+		return nil, err
+	}
+	return &Document{root: root}, nil
+}
+
+// Decode reads the document into the struct that into points to.
+//
+// A field takes the key in its tag, `yaml:"key"`; a field without a tag takes
+// none. Tags know two options: `yaml:"url,required"`, and `yaml:",inline"` for a
+// struct whose fields stand among those of its parent. An example tag is shown
+// when a required key is missing; `oneof:"auto|none"` closes the set of a string.
+//
+// What stands in the struct before is the default. A list or a map in the file
+// replaces its default whole; a null leaves it. A nested struct is always there,
+// so its required keys are; one behind a pointer only when the file names it.
+//
+// After an error into may be filled in part.
+func (d *Document) Decode(into any) error { return decode(d.root, "", into) }
+
+// Errorf returns an error about the value at path, with its place in the file.
+// Values of variables in it are hidden.
+func (d *Document) Errorf(path, format string, args ...any) error {
+	return errorf(d.root, "", path, format, args...)
+}
+
+func decode(n *node, path string, into any) error {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return fmt.Errorf("decode %s: need a pointer, got %T", path, into)
+	}
+	var d decoder
+	d.value(v.Elem(), n, path)
+	return d.err()
+}

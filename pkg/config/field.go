@@ -1,0 +1,49 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// field is a struct's field that takes a key.
+type field struct {
+	key      string
+	value    reflect.Value
+	required bool
+	example  string
+	oneOf    []string
+}
+
+// fields lists the fields of a struct that take keys, those of inlined structs
+// among them.
+func fields(v reflect.Value) []field {
+	var out []field
+	for i := range v.NumField() {
+		sf := v.Type().Field(i)
+		key, options, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
+		switch {
+		case !sf.IsExported() && !sf.Anonymous || key == "-":
+		case options == "inline":
+			out = append(out, fields(v.Field(i))...)
+		case key != "":
+			f := field{
+				key: key, value: v.Field(i),
+				required: options == "required",
+				example:  sf.Tag.Get("example"),
+			}
+			if set := sf.Tag.Get("oneof"); set != "" {
+				f.oneOf = strings.Split(set, "|")
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func keys(fs []field) []string {
+	out := make([]string, len(fs))
+	for i, f := range fs {
+		out[i] = f.key
+	}
+	return out
+}
