@@ -1,0 +1,98 @@
+package lister
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/spate-go/spate/pkg/codec"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+const (
+	defaultHead = codec.HeadBytes
+	// headsAtOnce bounds the requests for heads, and the heads in memory.
+	headsAtOnce = 16
+)
+
+// plain reports whether the content is text as it stands.
+func plain(head []byte) bool {
+	c, err := codec.Sniff(head)
+	return err == nil && c == codec.Plain
+}
+
+// cuts returns, for each object, how it is cut; nil: it is not.
+func (r *run) cuts(ctx context.Context, objects []object.Listed) ([]*plan.Cut, error) {
+	cuts := make([]*plan.Cut, len(objects))
+	if r.opts.Cut == nil {
+		return cuts, nil
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(headsAtOnce)
+	for i, o := range objects {
+		if !r.candidate(o) {
+			continue
+		}
+		g.Go(func() error {
+			ok, err := r.cuttable(gctx, o.Object)
+			if ok {
+				cuts[i] = r.opts.Cut
+			}
+			return err
+		})
+	}
+	return cuts, g.Wait()
+}
+
+// candidate reports whether o would be cut if its content allowed it. What must
+// be restored first cannot be looked at: the reader finds it, whole.
+func (r *run) candidate(o object.Listed) bool {
+	return o.Size > plan.Target(r.opts.Target) && o.ETag != "" && !o.Archived &&
+		r.opts.Filter.Select(o.Object, o.Archived) == plan.Take
+}
+
+// cuttable looks at the beginning of o. An object that cannot be read is not
+// cut: the reader meets the same fault, and its report is where it belongs. But
+// a fault that passes must not decide what the units are (INV-3).
+func (r *run) cuttable(ctx context.Context, o unit.Object) (bool, error) {
+	var head []byte
+	err := again(ctx, transient, func() (err error) {
+		head, err = r.head(ctx, o)
+		return err
+	})
+	switch {
+	case err == nil:
+		return r.opts.Cuttable(head), nil
+	case ctx.Err() != nil, failure.Is(err, failure.Job), failure.Is(err, failure.Transient):
+		return false, fmt.Errorf("look at %q: %w", o.Key, err)
+	}
+	return false, nil
+}
+
+func (r *run) head(ctx context.Context, o unit.Object) (_ []byte, err error) {
+	p := r.bucket.Pin(o)
+	defer func() {
+		if cerr := p.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	head := make([]byte, min(r.opts.Head, o.Size))
+	body, err := p.ReadRange(ctx, 0, int64(len(head)))
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if _, err := io.ReadFull(body, head); err != nil {
+		if s, _ := failure.Of(err); s != failure.Unit {
+			return nil, err
+		}
+		// Not marked by the driver: the body broke off.
+		return nil, failure.New(failure.Transient, failure.RetriesExhausted, err)
+	}
+	return head, nil
+}

@@ -1,0 +1,192 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/frame"
+	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// cursor is where a member's reading stands.
+type cursor struct {
+	member
+	object *unit.Object
+	index  int64 // records framed
+	base   int64 // offset of the buffer in the decoded stream
+	taken  int64 // offset up to which bytes are in segments
+}
+
+// frames frames and processes a member's records and returns how many it
+// framed, with an error too: those before the fault.
+func (r *run) frames(ctx context.Context, m member) (int64, error) {
+	c := &cursor{member: m, object: &r.unit.Objects[m.ordinal]}
+	framer, in, err := r.open(c)
+	if err != nil {
+		return 0, err
+	}
+	buf := r.w.buf[:0]
+	defer func() { r.w.buf = buf[:0] }()
+	for {
+		var readErr error
+		buf, readErr = r.fill(in, buf, framer.Need())
+		if readErr != nil && readErr != io.EOF {
+			readErr = r.named(c, readErr)
+		}
+		used, err := r.piece(ctx, c, framer, buf, readErr == io.EOF)
+		switch {
+		case err == errMemberEnd:
+			return c.index, nil
+		case err != nil:
+			return c.index, err
+		case readErr == io.EOF:
+			return c.index, nil
+		case readErr != nil:
+			return c.index, readErr
+		}
+		c.base += int64(used)
+		buf = buf[:copy(buf, buf[used:])]
+	}
+}
+
+var errMemberEnd = errors.New("nothing more to read of this member")
+
+// open prepares codec and framer for a member.
+func (r *run) open(c *cursor) (frame.Framer, io.Reader, error) {
+	r.src.err = nil
+	if g := r.unit.Range; g != nil { // plain: content was looked at before it was cut
+		f := frame.InRange(r.w.framer, *g)
+		f.Reset(max(g.Start-1, 0))
+		return f, &r.src, nil
+	}
+	r.w.framer.Reset(0)
+	if err := r.w.codec.Reset(&r.src); err != nil {
+		return nil, nil, r.named(c, err)
+	}
+	r.metrics.codec(c.object.Key, r.w.codec.Codec())
+	return r.w.framer, r.w.codec, nil
+}
+
+// fill reads on, growing the buffer only for a record that does not fit.
+func (r *run) fill(in io.Reader, buf []byte, need int) ([]byte, error) {
+	if len(buf) == cap(buf) {
+		grown := make([]byte, len(buf), min(2*cap(buf), max(need, cap(buf)+1)))
+		copy(grown, buf)
+		buf = grown
+	}
+	free := buf[len(buf):cap(buf)]
+	n, err := io.ReadAtLeast(in, free, min(len(free), fillBytes))
+	if err == io.ErrUnexpectedEOF { // of ReadAtLeast: errors from below are marked
+		err = io.EOF
+	}
+	r.decoded += int64(n)
+	r.metrics.bytesDecoded.Add(int64(n))
+	return buf[:len(buf)+n], err
+}
+
+// named adds the object's key to an error that does not have it yet.
+func (r *run) named(c *cursor, err error) error {
+	if r.src.err != nil {
+		return r.src.err
+	}
+	return fmt.Errorf("%s: %w", c.object.Key, err)
+}
+
+// piece frames and processes what buf holds and returns how much of it is
+// dealt with.
+func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []byte, final bool) (int, error) {
+	select {
+	case r.threads <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-r.threads }()
+	frames, used, frameErr := framer.Split(r.w.frames[:0], buf, final)
+	r.w.frames = frames[:0]
+	if c.limit != noLimit {
+		frames = frames[:min(int64(len(frames)), c.limit-c.index)]
+	}
+	frames, enough := r.ration(frames)
+	if err := r.records(ctx, c, buf, frames); err != nil {
+		return used, err
+	}
+	if frameErr != nil && frameErr != io.EOF {
+		return used, r.named(c, frameErr)
+	}
+	if frameErr == io.EOF || c.index == c.limit || enough {
+		return used, errMemberEnd
+	}
+	return used, nil
+}
+
+// ration leaves of frames what the limit on the whole job's records allows.
+func (r *run) ration(frames []record.Frame) (_ []record.Frame, enough bool) {
+	if r.Limit == nil {
+		return frames, false
+	}
+	n := int64(len(frames))
+	left := r.Limit.Add(-n)
+	if left > 0 {
+		return frames, false
+	}
+	return frames[:max(n+left, 0)], true
+}
+
+// records passes frames to the chain, cutting segments at the records where
+// the rule says so.
+func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) error {
+	if n := min(int64(len(frames)), c.skip-c.index); n > 0 {
+		c.taken = c.base + int64(frames[n-1].Next)
+		c.index += n
+		frames = frames[n:]
+	}
+	for len(frames) > 0 {
+		// The first frame that ends at or after the cut ends its segment.
+		end := c.taken + r.cut.Left() - c.base
+		n := sort.Search(len(frames), func(i int) bool { return int64(frames[i].Next) >= end })
+		n, err := r.process(c, buf, frames[:min(n+1, len(frames))])
+		if n > 0 {
+			next := c.base + int64(frames[n-1].Next)
+			sealed := r.cut.Take(next - c.taken)
+			c.taken = next
+			if sealed && err == nil {
+				err = r.seal(ctx)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		frames = frames[n:]
+	}
+	return nil
+}
+
+// process runs the chain on frames of one segment and returns how many of them
+// it dealt with.
+func (r *run) process(c *cursor, buf []byte, frames []record.Frame) (int, error) {
+	before, undecoded := r.out.Counts, r.out.Undecoded
+	b := chain.Batch{Object: c.object, Buf: buf, Frames: frames, First: c.index}
+	err := r.w.chain.Process(&b, &r.out)
+	r.metrics.processed(before, r.out.Counts, r.out.Undecoded-undecoded)
+	n := len(frames)
+	if e, ok := errors.AsType[*chain.RecordError](err); ok {
+		n = int(e.Index - c.index)
+	}
+	c.index += int64(n)
+	if err == nil {
+		var held int64
+		for i := range r.out.Sinks {
+			held += int64(len(r.out.Sinks[i].Data))
+		}
+		err = r.mem.block(held)
+	}
+	if err != nil {
+		return n, r.named(c, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,134 @@
+package pipe_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/decode"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/sink/capturesink"
+)
+
+// strict is a decoder that takes what begins with a brace.
+type strict struct{}
+
+func newStrict() decode.Decoder[[]byte] { return strict{} }
+
+func (strict) Decode(b []byte, v *[]byte) error {
+	if len(b) == 0 || b[0] != '{' {
+		return failure.Errorf(failure.Record, failure.Undecodable, "not an object")
+	}
+	*v = b
+	return nil
+}
+
+func appendLine(dst []byte, v *[]byte) ([]byte, error) { return append(append(dst, *v...), '\n'), nil }
+
+func windowed(t *testing.T, data []byte, window int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(data) > 0 { // streamed: the frame declares its window, not its size
+		n := min(len(data), 1<<20)
+		if _, err := w.Write(data[:n]); err != nil {
+			t.Fatal(err)
+		}
+		data = data[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestAWindowOverTheFloorIsWaitedForWithNothingHeld(t *testing.T) {
+	k := newKit(t)
+	data := lines("a", 200_000, 100)
+	z := windowed(t, data, 32<<20)
+	const n = 4
+	k.config.Budget = budget.New(64 << 20) // two floors, or one with the window
+	p := k.pipe(capturesink.Options{Dedup: true})
+	var wg sync.WaitGroup
+	for i := range n {
+		u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), z))
+		wg.Go(func() {
+			if _, err := p.Rest(t.Context(), u, u.ID(), nil, nil); err != nil {
+				t.Errorf("rest: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(k.sink.Rows()); got != n*200_000 {
+		t.Errorf("%d rows, want %d", got, n*200_000)
+	}
+	if !k.config.Budget.TryAcquire(64 << 20) {
+		t.Error("some of the budget was not given back")
+	}
+}
+
+func TestAWindowThatCannotFitMakesItsMemberFaulty(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)), k.bucket.Put("z", windowed(t, lines("z", 300_000, 100), 32<<20)))
+	k.config.Budget = budget.New(40 << 20)
+	k.rest(k.pipe(capturesink.Options{}), u)
+	if len(k.faults) != 1 || k.faults[0].Reason != failure.TooLarge || !strings.Contains(k.faults[0].Detail, "33554432") {
+		t.Fatalf("faults %+v: want too_large that names the window", k.faults)
+	}
+	if got := len(k.sink.Rows()); got != 10 {
+		t.Errorf("%d rows of the neighbour, want 10", got)
+	}
+}
+
+func TestRowsOverTheFloorGrowItAndOverTheBudgetFailTheUnit(t *testing.T) {
+	k := newKit(t)
+	wide := func(dst []byte, v *[]byte) ([]byte, error) {
+		for range 10 {
+			dst = append(dst, *v...)
+		}
+		return append(dst, '\n'), nil
+	}
+	k.config.Chain = chain.Encode(chain.Decode(newStrict, chain.Skip), chain.Skip, wide)
+	u := k.unit(k.bucket.Put("a", lines("a", 20_000, 200)))
+	k.config.Budget = budget.New(128 << 20)
+	k.rest(k.pipe(capturesink.Options{Dedup: true}), u)
+	if got := len(k.sink.Rows()); got != 20_000 {
+		t.Errorf("%d rows", got)
+	}
+	k.config.Budget = budget.New(40 << 20)
+	_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), u, u.ID(), nil, k.found)
+	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.TooLarge {
+		t.Errorf("got %v, want the unit to be too_large", err)
+	}
+}
+
+func TestAFloorThatCannotFitIsRefused(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)))
+	k.config.Budget = budget.New(8 << 20)
+	_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), u, u.ID(), nil, k.found)
+	if _, reason := failure.Of(err); reason != failure.TooLarge || !strings.Contains(err.Error(), "pipeline.memory") {
+		t.Errorf("got %v, want too_large that says what to raise", err)
+	}
+}
+
+func TestAPanicOfAChainConstructorIsNotSwallowed(t *testing.T) {
+	k := newKit(t)
+	k.config.Chain = func() chain.Worker { panic(errors.New("no worker")) }
+	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)))
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	_, _ = k.pipe(capturesink.Options{}).Rest(t.Context(), u, u.ID(), nil, k.found)
+}

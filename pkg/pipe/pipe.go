@@ -1,0 +1,140 @@
+// Package pipe moves one unit's bytes: pinned windows → codec → frames → chain
+// → blocks → sinks. It owns the memory floor, segments and series, and knows
+// neither feed nor ledger.
+//
+// Bytes are handled in pieces that stay in the processor's cache: framed in
+// place, processed, encoded, before the next piece is read. Same unit, same
+// faults, same configuration: same blocks and tokens (INV-3).
+package pipe
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/codec"
+	"github.com/spate-go/spate/pkg/frame"
+	"github.com/spate-go/spate/pkg/metric"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/segment"
+	"github.com/spate-go/spate/pkg/sink"
+)
+
+const (
+	// pieceBytes is what is framed and processed at a time.
+	pieceBytes = 256 << 10
+	// fillBytes is how much of a piece is read before it is processed.
+	fillBytes = 64 << 10
+	// blockBytes is what a unit may hold of one sink's rows without asking
+	// again: a segment of records that are not much longer encoded than framed.
+	blockBytes = segment.Bytes + 2*pieceBytes
+)
+
+// NamedSink is a sink under the name that tokens and reports give it.
+type NamedSink struct {
+	Name string
+	Type string
+	sink.Sink
+}
+
+// Config is what a Pipe is made of. Source to Threads are required.
+type Config struct {
+	Source object.Opener
+	Framer func() frame.Framer
+	Chain  chain.Constructor
+	Sinks  []NamedSink
+	Budget *budget.Budget
+	// Threads bounds how many pieces are framed and processed at once.
+	Threads int
+	// Force overrides the codec that the content shows; "" goes by content.
+	Force codec.Codec
+	// Limit, if not nil, is the number of records that are still to be read, by
+	// all units together; at 0 every member ends.
+	Limit    *atomic.Int64
+	Registry *metric.Registry // nil counts into nothing
+	Labels   []metric.Label
+}
+
+// Pipe reads units. Its methods may be called concurrently.
+type Pipe struct {
+	Config
+	threads chan struct{} // its capacity is the bound
+	metrics metrics
+	need    int // bytes of the longest record with its delimiter
+
+	mu      sync.Mutex
+	workers []*worker      // idle; guarded by mu
+	rows    [][]chain.Rows // idle, empty; guarded by mu
+}
+
+// New returns a pipe over c.
+func New(c Config) *Pipe {
+	return &Pipe{
+		Config:  c,
+		threads: make(chan struct{}, c.Threads),
+		metrics: newMetrics(c),
+		need:    c.Framer().Need(),
+	}
+}
+
+// Records counts the records framed so far, those of repeated work too.
+func (p *Pipe) Records() *metric.Value { return p.metrics.records }
+
+// worker is what one unit at a time needs and the next one reuses.
+type worker struct {
+	chain  chain.Worker
+	framer frame.Framer
+	codec  *codec.Reader
+	buf    []byte
+	frames []record.Frame
+	window func(int64) error // of the unit at hand
+}
+
+func (p *Pipe) takeWorker() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.workers); n > 0 {
+		w := p.workers[n-1]
+		p.workers = p.workers[:n-1]
+		return w
+	}
+	w := &worker{chain: p.Chain(), framer: p.Framer(), buf: make([]byte, 0, pieceBytes)}
+	w.codec = codec.NewReader(codec.Options{Force: p.Force, Window: func(n int64) error { return w.window(n) }})
+	return w
+}
+
+func (p *Pipe) putWorker(w *worker) {
+	if cap(w.buf) > 4*pieceBytes { // a long record came by: its memory was this unit's
+		w.buf = make([]byte, 0, pieceBytes)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.workers = append(p.workers, w)
+}
+
+// takeRows and putRows keep row buffers for reuse: a fast sink needs one a
+// unit, whatever their number.
+func (p *Pipe) takeRows() []chain.Rows {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.rows); n > 0 {
+		r := p.rows[n-1]
+		p.rows = p.rows[:n-1]
+		return r
+	}
+	return make([]chain.Rows, len(p.Sinks))
+}
+
+func (p *Pipe) putRows(rows []chain.Rows) {
+	for i := range rows {
+		if cap(rows[i].Data) > 2*blockBytes { // beyond the floor: not ours to keep
+			rows[i] = chain.Rows{}
+		}
+		rows[i].Reset()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rows = append(p.rows, rows)
+}

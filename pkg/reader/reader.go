@@ -1,0 +1,332 @@
+// Package reader is the protocol of one unit: from a delivery to its item done
+// in the ledger and its message acked. It moves no bytes (package pipe does)
+// and never sends (INV-8).
+//
+// The order of effects is the guarantee. A unit is done only after every sink
+// acked every block (INV-1), and a message is acked only when its unit is done
+// or its item says what is due (INV-7): a crash between any two effects leaves
+// an open item and a message that comes back.
+package reader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Pipe reads a unit's bytes into the sinks. *pipe.Pipe is one.
+type Pipe interface {
+	Rest(ctx context.Context, u *unit.Unit, id unit.ID, known []unit.Fault,
+		found func(context.Context, unit.Fault) error) (unit.Counts, error)
+	Member(ctx context.Context, u *unit.Unit, id unit.ID, f unit.Fault) (unit.Counts, error)
+}
+
+// Options tune a Reader. The zero value is usable.
+type Options struct {
+	// ReadDigest is the fingerprint of this reader's configuration; a job with
+	// another one is halted.
+	ReadDigest string
+	// BackoffMin and BackoffMax bound the delay after a failed attempt, which
+	// doubles with each: 50 ms and 2 s if 0, as suits a feed in this process.
+	BackoffMin, BackoffMax time.Duration
+	// Settled is called after a unit's end when every planned unit seems to
+	// have ended; it may prove the job's end. nil: nobody is told.
+	Settled func(ctx context.Context, job string) error
+	// Halted is told when a unit of this reader halted its job, once a halt.
+	// nil: nobody is told.
+	Halted func(ledger.Halt)
+	// Finished is told of every unit that ended as done. nil: nobody is told.
+	Finished func(u *unit.Unit)
+	Log      *slog.Logger // nil: slog.Default()
+}
+
+// Reader handles deliveries. Handle may be called concurrently.
+type Reader struct {
+	ledger ledger.Worker
+	pipe   Pipe
+	opt    Options
+}
+
+// New returns a reader.
+func New(l ledger.Worker, p Pipe, o Options) *Reader {
+	if o.BackoffMin == 0 {
+		o.BackoffMin = 50 * time.Millisecond
+	}
+	if o.BackoffMax == 0 {
+		o.BackoffMax = 2 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Reader{ledger: l, pipe: p, opt: o}
+}
+
+// attempt is one start of work on a unit.
+type attempt struct {
+	*Reader
+	unit *unit.Unit
+	ref  ledger.Ref
+	item ledger.Item // as this attempt began
+	// faulty are the members that are bad by what this attempt knows.
+	faulty []unit.Fault
+}
+
+// Handle is a feed.Handler.
+func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
+	u, err := unit.Decode(d.Body)
+	if err != nil {
+		return r.unreadable(ctx, d, err)
+	}
+	a := &attempt{Reader: r, unit: u, ref: ledger.Ref{Job: u.Job, Run: u.Run, ID: d.ID}}
+	meta, err := again(ctx, func() (ledger.Meta, error) { return r.ledger.Meta(ctx, u.Job) })
+	if err != nil {
+		return fmt.Errorf("unit %s: %w", d.ID, err)
+	}
+	switch {
+	case meta.State == ledger.Completed, meta.State == ledger.Cancelled, meta.Run > u.Run:
+		return nil // its item is done, or of no run that counts
+	case meta.Halt != nil:
+		return nil // the open item remembers it; clearing the flag sends it again
+	case r.opt.ReadDigest != meta.Digests.Read:
+		return a.halt(ctx, failure.Errorf(failure.Job, failure.Fingerprint,
+			"job %s was started with read configuration %q and this reader has %q: deploy the one it was started with, or start the job again",
+			u.Job, meta.Digests.Read, r.opt.ReadDigest))
+	}
+	a.item, err = again(ctx, func() (ledger.Item, error) { return r.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
+	if err != nil {
+		return fmt.Errorf("unit %s: %w", d.ID, err)
+	}
+	switch {
+	case a.item.State == ledger.Done, a.item.Run > u.Run:
+		return nil
+	case a.item.State == ledger.Dead:
+		return fmt.Errorf("unit %s is dead: %s", d.ID, a.item.Cause.Detail)
+	}
+	a.faulty = slices.Clone(a.item.Faults)
+	return a.settle(ctx, a.work(ctx))
+}
+
+// work reads what is left of the unit and returns nil once it is done. A panic
+// below is a failed attempt like any other: left to the feed, it would never
+// reach the ledger.
+func (a *attempt) work(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = failure.Errorf(failure.Unit, failure.Operator, "unit %s: panic: %v\n%s", a.ref.ID, v, debug.Stack())
+		}
+	}()
+	if !a.item.RestDone {
+		return a.rest(ctx)
+	}
+	var last error
+	for _, f := range a.item.Faults {
+		counts, err := a.pipe.Member(ctx, a.unit, a.ref.ID, f)
+		if failure.Is(err, failure.Member) { // still bad; the next one may not be
+			last = err
+			continue
+		}
+		if err == nil {
+			_, err = again(ctx, func() (none, error) {
+				return none{}, a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, counts)
+			})
+		}
+		if err != nil {
+			return err
+		}
+		a.faulty = slices.DeleteFunc(a.faulty, func(g unit.Fault) bool { return g.Member == f.Member })
+	}
+	if last != nil {
+		return last
+	}
+	return a.done(ctx, unit.Counts{})
+}
+
+// rest reads everything but the faulty members. With any of them the unit is
+// not done: the rest is marked, so that later deliveries read only those.
+func (a *attempt) rest(ctx context.Context) error {
+	counts, err := a.pipe.Rest(ctx, a.unit, a.ref.ID, a.item.Faults, func(ctx context.Context, f unit.Fault) error {
+		if err := a.ledger.Fault(ctx, a.ref, a.item.Serial, f); err != nil {
+			return err
+		}
+		a.faulty = slices.DeleteFunc(a.faulty, func(g unit.Fault) bool { return g.Member == f.Member })
+		a.faulty = append(a.faulty, f)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(a.faulty) == 0 {
+		return a.done(ctx, counts)
+	}
+	_, err = again(ctx, func() (none, error) {
+		return none{}, a.ledger.RestDone(ctx, a.ref, a.item.Serial, counts)
+	})
+	if err != nil {
+		return err
+	}
+	a.item.RestDone = true
+	f := a.faulty[len(a.faulty)-1]
+	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
+}
+
+func (a *attempt) done(ctx context.Context, c unit.Counts) error {
+	tally, err := again(ctx, func() (ledger.Tally, error) { return a.ledger.Done(ctx, a.ref, c) })
+	if err != nil {
+		return err
+	}
+	if a.opt.Finished != nil {
+		a.opt.Finished(a.unit)
+	}
+	return a.ended(ctx, a.ref.Job, tally)
+}
+
+// ended tells of the unit's end when it may be the job's.
+func (r *Reader) ended(ctx context.Context, job string, t ledger.Tally) error {
+	if !t.Settled() || r.opt.Settled == nil {
+		return nil
+	}
+	return r.opt.Settled(ctx, job)
+}
+
+// settle decides what a failed attempt means, once.
+func (a *attempt) settle(ctx context.Context, err error) error {
+	scope, reason := failure.Of(err)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil: // stopped from outside: not an attempt
+		return a.giveBack(ctx, err)
+	case errors.Is(err, ledger.ErrFenced):
+		return fmt.Errorf("unit %s: %w", a.ref.ID, err)
+	case scope == failure.Job:
+		// Given back first: a crash after the flag would leave an attempt
+		// counted that no fault of the unit caused.
+		if err := a.giveBack(ctx, nil); err != nil {
+			return err
+		}
+		return a.halt(ctx, err)
+	case a.item.Last:
+		return a.dead(ctx, reason, err)
+	}
+	delay := a.backoff()
+	a.opt.Log.Warn("unit failed, will be tried again", "job", a.ref.Job, "unit", a.ref.ID,
+		"reason", reason, "attempt", a.item.Attempts, "retry_in", delay, "error", err)
+	return feed.RetryAfter(err, delay)
+}
+
+// again repeats a call of the ledger: a passing fault of it should neither
+// throw finished work away nor use up the last delivery with nothing written.
+// All its calls may be repeated; a Begin whose answer was lost counts twice.
+func again[T any](ctx context.Context, call func() (T, error)) (v T, err error) {
+	for i := range 4 {
+		if i > 0 {
+			time.Sleep(25 * time.Millisecond << i)
+		}
+		v, err = call()
+		if err == nil || errors.Is(err, ledger.ErrFenced) || errors.Is(err, ledger.ErrNoJob) || ctx.Err() != nil {
+			break
+		}
+	}
+	return v, err
+}
+
+// none is the answer of a call that only succeeds or fails.
+type none struct{}
+
+// cleanupTime bounds the writes that follow a stop.
+const cleanupTime = 5 * time.Second
+
+func (a *attempt) giveBack(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	err := a.ledger.GiveBack(ctx, a.ref, a.item.Serial)
+	if errors.Is(err, ledger.ErrFenced) { // another start took over: nothing to take back
+		err = nil
+	}
+	return errors.Join(cause, err)
+}
+
+// halt sets the job's flag and acks: the unit's item stays open and is sent
+// again when the flag is cleared.
+func (a *attempt) halt(ctx context.Context, cause error) error {
+	_, reason := failure.Of(cause)
+	h := ledger.Halt{Reason: reason, Detail: cause.Error(), At: time.Now()}
+	won, err := a.ledger.Halt(ctx, a.ref.Job, h)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	if !won {
+		return nil
+	}
+	a.opt.Log.Error("job halted", "job", a.ref.Job, "reason", reason, "unit", a.ref.ID, "error", cause)
+	if a.opt.Halted != nil {
+		a.opt.Halted(h)
+	}
+	return nil
+}
+
+// dead gives the unit up before its message fails for the last time.
+func (a *attempt) dead(ctx context.Context, reason failure.Reason, cause error) error {
+	// Until the rest is marked, no object of the unit is known to be in the
+	// sinks whole.
+	c := ledger.Cause{Reason: reason, Detail: cause.Error(), Objects: a.unit.Objects, Record: -1}
+	if a.item.RestDone && len(a.faulty) > 0 {
+		c.Objects = nil
+		for _, f := range a.faulty {
+			c.Objects = append(c.Objects, a.unit.Objects[f.Member])
+		}
+		c.Record = a.faulty[0].Record
+	}
+	tally, err := again(ctx, func() (ledger.Tally, error) { return a.ledger.Dead(ctx, a.ref, a.item.Serial, c) })
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	a.opt.Log.Error("unit given up", "job", a.ref.Job, "unit", a.ref.ID,
+		"reason", reason, "attempts", a.item.Attempts, "key", c.Objects[0].Key, "error", cause)
+	return errors.Join(cause, a.ended(ctx, a.ref.Job, tally))
+}
+
+// unreadable fails a message that is no unit of ours; at its last delivery the
+// ledger learns why, if it knows the unit.
+func (r *Reader) unreadable(ctx context.Context, d feed.Delivery, cause error) error {
+	cause = fmt.Errorf("unit %s: %w", d.ID, cause)
+	if d.Receives < d.Cap {
+		return feed.RetryAfter(cause, r.opt.BackoffMax)
+	}
+	meta, err := r.ledger.Meta(ctx, d.Job)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	ref := ledger.Ref{Job: d.Job, Run: meta.Run, ID: d.ID}
+	item, err := r.ledger.Begin(ctx, ref, d.Receives, d.Cap)
+	if err != nil || item.State != ledger.Open {
+		return errors.Join(cause, err)
+	}
+	tally, err := r.ledger.Dead(ctx, ref, item.Serial, ledger.Cause{
+		Reason: failure.UnsupportedDescriptor, Detail: cause.Error(), Record: -1,
+		Objects: []unit.Object{{Key: item.FirstKey}},
+	})
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	return errors.Join(cause, r.ended(ctx, d.Job, tally))
+}
+
+// backoff doubles with the attempts, jittered to between half and all of it.
+func (a *attempt) backoff() time.Duration {
+	d := a.opt.BackoffMax
+	if n := a.item.Attempts - 1; n < 16 {
+		d = min(d, a.opt.BackoffMin<<max(n, 0))
+	}
+	return d/2 + rand.N(d/2+1)
+}

@@ -1,0 +1,386 @@
+package reader_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/memledger"
+	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+const attempts = 3
+
+// pipe is a script in place of a pipe; what is nil succeeds.
+type pipe struct {
+	rest   func(ctx context.Context, known []unit.Fault, found func(context.Context, unit.Fault) error) error
+	member func(unit.Fault) error
+	read   []string // what was asked for, in order
+}
+
+func counted(n int64) unit.Counts { return unit.Counts{Counts: record.Counts{In: n, Out: n}} }
+
+func (p *pipe) Rest(ctx context.Context, _ *unit.Unit, _ unit.ID, known []unit.Fault, found func(context.Context, unit.Fault) error) (unit.Counts, error) {
+	p.read = append(p.read, "rest")
+	if p.rest != nil {
+		if err := p.rest(ctx, known, found); err != nil {
+			return unit.Counts{}, err
+		}
+	}
+	return counted(10), nil
+}
+
+func (p *pipe) Member(_ context.Context, u *unit.Unit, _ unit.ID, f unit.Fault) (unit.Counts, error) {
+	p.read = append(p.read, u.Objects[f.Member].Key)
+	if p.member != nil {
+		if err := p.member(f); err != nil {
+			return unit.Counts{}, err
+		}
+	}
+	return counted(1), nil
+}
+
+// kit is a job of one unit of three objects.
+type kit struct {
+	t       *testing.T
+	ledger  *memledger.Ledger
+	pipe    *pipe
+	reader  *reader.Reader
+	unit    *unit.Unit
+	n       int // deliveries so far
+	settled int
+	halts   []ledger.Halt
+}
+
+func newKit(t *testing.T) *kit {
+	k := &kit{t: t, ledger: memledger.New(), pipe: &pipe{}}
+	ctx := t.Context()
+	meta, err := k.ledger.Start(ctx, "j", "token", ledger.Digests{Plan: "p", Read: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.unit = &unit.Unit{Job: "j", Run: meta.Run, Bucket: "b", Origin: unit.FromList, Objects: []unit.Object{
+		{Key: "a", Size: 5, ETag: `"1"`}, {Key: "b", Size: 5, ETag: `"2"`}, {Key: "c", Size: 5, ETag: `"3"`},
+	}}
+	page := ledger.Page{Last: "c", Units: []ledger.Planned{{ID: k.unit.ID(), FirstKey: "a", Objects: 3}}, Inventory: ledger.Inventory{Objects: 3}}
+	if _, err := k.ledger.Publish(ctx, "j", meta.Run, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ledger.Finish(ctx, "j", meta.Run); err != nil {
+		t.Fatal(err)
+	}
+	k.reader = reader.New(k.ledger, k.pipe, reader.Options{
+		ReadDigest: "r", Log: slog.New(slog.DiscardHandler),
+		Settled: func(context.Context, string) error { k.settled++; return nil },
+		Halted:  func(h ledger.Halt) { k.halts = append(k.halts, h) },
+	})
+	return k
+}
+
+// deliver hands the unit over once more.
+func (k *kit) deliver(ctx context.Context) error {
+	k.t.Helper()
+	body, err := k.unit.Encode()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.n++
+	return k.reader.Handle(ctx, feed.Delivery{
+		Message:  feed.Message{ID: k.unit.ID(), Job: "j", Body: body},
+		Receives: k.n, Cap: attempts,
+	})
+}
+
+func (k *kit) census() ledger.Census {
+	k.t.Helper()
+	c, err := k.ledger.Prove(k.t.Context(), "j", k.unit.Run)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return c
+}
+
+// item is the unit's item while it is not done.
+func (k *kit) item() (item ledger.Item) {
+	k.t.Helper()
+	err := k.ledger.Unfinished(k.t.Context(), "j", k.unit.Run, func(i ledger.Item) error { item = i; return nil })
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return item
+}
+
+func TestAUnitThatGoesWellIsDoneThenAcked(t *testing.T) {
+	k := newKit(t)
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := k.census(); c.Done != 1 || c.Counts.In != 10 {
+		t.Errorf("census %+v", c)
+	}
+	if k.settled != 1 {
+		t.Errorf("told %d times that the job may have ended", k.settled)
+	}
+	if err := k.deliver(t.Context()); err != nil {
+		t.Errorf("delivered again: %v", err)
+	}
+	if len(k.pipe.read) != 1 {
+		t.Errorf("read %v: a done unit was read again", k.pipe.read)
+	}
+}
+
+func TestAFaultyMemberIsReadAloneOnceTheRestIsDelivered(t *testing.T) {
+	k := newKit(t)
+	bad := true
+	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
+		return found(ctx, unit.Fault{Member: 1, Record: 4, Framed: 4, Reason: failure.Undecodable, Detail: "b: broken"})
+	}
+	k.pipe.member = func(f unit.Fault) error {
+		if f.Record != 4 {
+			t.Errorf("read from record %d, want 4", f.Record)
+		}
+		if bad {
+			return failure.Errorf(failure.Member, failure.Undecodable, "b: still broken")
+		}
+		return nil
+	}
+	if err := k.deliver(t.Context()); err == nil {
+		t.Fatal("acked with a faulty member")
+	}
+	if i := k.item(); !i.RestDone || len(i.Faults) != 1 || i.State != ledger.Open {
+		t.Fatalf("item %+v", i)
+	}
+	bad = false
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := k.census(); c.Done != 1 || c.Counts.In != 11 {
+		t.Errorf("census %+v: want the rest and the member, each once", c)
+	}
+	if got := strings.Join(k.pipe.read, " "); got != "rest b" {
+		t.Errorf("read %q", got)
+	}
+}
+
+func TestTheLastFailureMakesTheUnitDeadAndNamesOnlyTheBad(t *testing.T) {
+	k := newKit(t)
+	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
+		return errors.Join(
+			found(ctx, unit.Fault{Member: 0, Record: 0, Reason: failure.NotFound, Detail: "a: gone"}),
+			found(ctx, unit.Fault{Member: 2, Record: 7, Framed: 7, Reason: failure.Undecodable, Detail: "c: broken"}))
+	}
+	k.pipe.member = func(f unit.Fault) error {
+		if f.Member == 0 {
+			return nil // it is back
+		}
+		return failure.Errorf(failure.Member, failure.Undecodable, "c: broken")
+	}
+	var delay time.Duration
+	for range attempts {
+		err := k.deliver(t.Context())
+		if err == nil {
+			t.Fatal("acked")
+		}
+		if d := feed.Delay(err); k.n < attempts && d <= 0 {
+			t.Errorf("attempt %d is to be tried again after %v", k.n, d)
+		} else if k.n < attempts {
+			delay = d
+		}
+	}
+	if delay > 2*time.Second {
+		t.Errorf("delay %v", delay)
+	}
+	i := k.item()
+	if i.State != ledger.Dead || i.Cause == nil {
+		t.Fatalf("item %+v", i)
+	}
+	c := i.Cause
+	if c.Reason != failure.Undecodable || len(c.Objects) != 1 || c.Objects[0].Key != "c" || c.Record != 7 {
+		t.Errorf("cause %+v", c)
+	}
+	if k.settled != 1 {
+		t.Errorf("told %d times that the job may have ended", k.settled)
+	}
+	if err := k.deliver(t.Context()); err == nil {
+		t.Error("a message of a dead unit was acked")
+	}
+}
+
+func TestAUnitWhoseRestWasNeverDeliveredNamesAllItsObjects(t *testing.T) {
+	k := newKit(t)
+	k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+		return failure.Errorf(failure.Unit, failure.SinkRejected, "sink: refused")
+	}
+	for range attempts {
+		if err := k.deliver(t.Context()); err == nil {
+			t.Fatal("acked")
+		}
+	}
+	if c := k.item().Cause; c == nil || len(c.Objects) != 3 || c.Reason != failure.SinkRejected || c.Record != -1 {
+		t.Errorf("cause %+v", c)
+	}
+}
+
+// INV-9, and trap 5 of the model: what no unit can help counts against none.
+func TestAHaltBurnsNoAttempt(t *testing.T) {
+	k := newKit(t)
+	k.n = attempts - 1 // the next delivery is the last one
+	k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+		return failure.Errorf(failure.Job, failure.Denied, "s3:GetObject on arn:aws:s3:::b/a: denied")
+	}
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatalf("not acked: %v", err)
+	}
+	if i := k.item(); i.State != ledger.Open || i.Attempts != 0 || i.Last {
+		t.Errorf("item %+v: the attempt was not given back", i)
+	}
+	meta, err := k.ledger.Meta(t.Context(), "j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if meta.Halt == nil || meta.Halt.Reason != failure.Denied || !strings.Contains(meta.Halt.Detail, "arn:aws:s3:::b/a") {
+		t.Errorf("halt %+v", meta.Halt)
+	}
+	if err := k.deliver(t.Context()); err != nil {
+		t.Errorf("a unit of a halted job was not acked: %v", err)
+	}
+	if len(k.pipe.read) != 1 || len(k.halts) != 1 {
+		t.Errorf("read %v, told of %d halts", k.pipe.read, len(k.halts))
+	}
+}
+
+func TestAnotherReadConfigurationHaltsTheJobShowingBoth(t *testing.T) {
+	k := newKit(t)
+	k.reader = reader.New(k.ledger, k.pipe, reader.Options{ReadDigest: "other", Log: slog.New(slog.DiscardHandler)})
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	meta, err := k.ledger.Meta(t.Context(), "j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := meta.Halt; h == nil || h.Reason != failure.Fingerprint || !strings.Contains(h.Detail, `"r"`) || !strings.Contains(h.Detail, `"other"`) {
+		t.Errorf("halt %+v", h)
+	}
+	if len(k.pipe.read) > 0 {
+		t.Error("read all the same")
+	}
+}
+
+func TestAStopGivesTheAttemptBack(t *testing.T) {
+	k := newKit(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, _ func(context.Context, unit.Fault) error) error {
+		cancel()
+		return ctx.Err()
+	}
+	if err := k.deliver(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if i := k.item(); i.State != ledger.Open || i.Attempts != 0 {
+		t.Errorf("item %+v", i)
+	}
+}
+
+// Trap 1 of the model: a reader that froze must not mark what a later one has
+// found otherwise.
+func TestAReaderThatWasOvertakenIsFenced(t *testing.T) {
+	k := newKit(t)
+	var inner error
+	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
+		k.pipe.rest = nil
+		ref := ledger.Ref{Job: "j", Run: 1, ID: k.unit.ID()}
+		if _, err := k.ledger.Begin(ctx, ref, 2, attempts); err != nil { // another reader starts
+			t.Fatal(err)
+		}
+		inner = found(ctx, unit.Fault{Member: 1, Record: 1, Reason: failure.Undecodable})
+		return inner
+	}
+	if err := k.deliver(t.Context()); !errors.Is(err, ledger.ErrFenced) || !errors.Is(inner, ledger.ErrFenced) {
+		t.Fatalf("got %v and %v, want it to be fenced", err, inner)
+	}
+	if i := k.item(); len(i.Faults) > 0 {
+		t.Errorf("item %+v", i)
+	}
+}
+
+func TestAPanicBelowIsAFailedAttempt(t *testing.T) {
+	k := newKit(t)
+	k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error { panic("boom") }
+	for range attempts {
+		err := k.deliver(t.Context())
+		if _, reason := failure.Of(err); reason != failure.Operator || !strings.Contains(err.Error(), "boom") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if i := k.item(); i.State != ledger.Dead || i.Cause.Reason != failure.Operator {
+		t.Errorf("item %+v", i)
+	}
+}
+
+func TestADescriptorOfAnotherVersionDiesUnread(t *testing.T) {
+	k := newKit(t)
+	for n := range attempts {
+		err := k.reader.Handle(t.Context(), feed.Delivery{
+			Message:  feed.Message{ID: k.unit.ID(), Job: "j", Body: []byte(`{"v":99}`)},
+			Receives: n + 1, Cap: attempts,
+		})
+		if _, reason := failure.Of(err); reason != failure.UnsupportedDescriptor {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if i := k.item(); i.State != ledger.Dead || i.Cause.Reason != failure.UnsupportedDescriptor {
+		t.Errorf("item %+v", i)
+	}
+	if len(k.pipe.read) > 0 {
+		t.Error("read all the same")
+	}
+}
+
+func TestUnitsOfEarlierRunsAreAcked(t *testing.T) {
+	k := newKit(t)
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ledger.Conclude(t.Context(), "j", 1, 0, ledger.Completed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.ledger.Start(t.Context(), "j", "again", ledger.Digests{Plan: "p", Read: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	k.pipe.read = nil
+	if err := k.deliver(t.Context()); err != nil || len(k.pipe.read) > 0 {
+		t.Errorf("got %v, read %v", err, k.pipe.read)
+	}
+}
+
+func TestBackoffDoublesUpToItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+			return errors.New("unknown")
+		}
+		body, err := k.unit.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 20 {
+			err := k.reader.Handle(t.Context(), feed.Delivery{
+				Message: feed.Message{ID: k.unit.ID(), Job: "j", Body: body}, Receives: n + 1, Cap: 100,
+			})
+			full := min(50*time.Millisecond<<n, 2*time.Second)
+			if d := feed.Delay(err); d < full/2 || d > full {
+				t.Errorf("attempt %d: %v, want %v to %v", n+1, d, full/2, full)
+			}
+		}
+	})
+}

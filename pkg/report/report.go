@@ -1,0 +1,117 @@
+// Package report is a job's verdict in a form that people and scripts read.
+// Field names are a contract: see CHANGELOG.md before changing one.
+package report
+
+import (
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// State of a reported job: a job's state, or why it has none yet.
+type State string
+
+// The states.
+const (
+	Completed   State = "completed"
+	Failed      State = "failed"
+	Cancelled   State = "cancelled"
+	Interrupted State = "interrupted" // stopped before its end; nothing is wrong with it
+	Halted      State = "halted"      // a fault of identity or configuration stopped it
+)
+
+// Report says what a job did and, exactly, what it did not do.
+type Report struct {
+	Job     string    `json:"job"`
+	Run     int       `json:"run"`
+	State   State     `json:"state"`
+	Reason  string    `json:"reason,omitempty"`
+	Started time.Time `json:"started_at"`
+	Ended   time.Time `json:"ended_at"`
+	Units   Units     `json:"units"`
+	Objects Objects   `json:"objects"`
+	Records Records   `json:"records"`
+	Sinks   Sinks     `json:"sinks"`
+	Bytes   Bytes     `json:"bytes"`
+	// Dead are the units given up, Missing those that the job ended without.
+	Dead      []Dead    `json:"dead"`
+	Missing   []Missing `json:"missing"`
+	Pipelines []string  `json:"pipelines"` // digests of chain and sinks that worked on it
+}
+
+// Units counts units.
+type Units struct {
+	Planned int `json:"planned"`
+	Done    int `json:"done"`
+	Dead    int `json:"dead"`
+	Missing int `json:"missing"`
+}
+
+// Objects counts objects.
+type Objects struct {
+	Listed  int64   `json:"listed"` // all that the listing showed
+	Done    int64   `json:"done"`
+	Failed  int64   `json:"failed"`
+	Skipped Skipped `json:"skipped"`
+}
+
+// Skipped counts listed objects that hold no work.
+type Skipped struct {
+	Empty     int64 `json:"empty"`
+	Directory int64 `json:"directory"`
+	Archived  int64 `json:"archived"`
+	Excluded  int64 `json:"excluded"`
+}
+
+// Records counts records of done units: in + expanded = out + filtered +
+// rejected, however often a unit was delivered.
+type Records struct {
+	In       int64 `json:"in"`
+	Out      int64 `json:"out"`
+	Filtered int64 `json:"filtered"`
+	Rejected int64 `json:"rejected"`
+	Expanded int64 `json:"expanded"`
+}
+
+// Sinks are the sinks' counts by name.
+type Sinks map[string]Sink
+
+// Sink counts what one sink acked.
+type Sink struct {
+	Records int64 `json:"records"`
+	Blocks  int64 `json:"blocks"`
+	Bytes   int64 `json:"bytes"`
+}
+
+// Bytes counts bytes of done units.
+type Bytes struct {
+	Read    int64 `json:"read"`    // from the store
+	Decoded int64 `json:"decoded"` // after decompression
+}
+
+// Dead is a unit given up.
+type Dead struct {
+	Unit     unit.ID        `json:"unit"`
+	Objects  []Object       `json:"objects"` // the bad ones only
+	Reason   failure.Reason `json:"reason"`
+	Detail   string         `json:"detail"`
+	Attempts int            `json:"attempts"`
+	// Record is the index of the first record that is not in the sinks, where
+	// one is to blame.
+	Record *int64 `json:"record,omitempty"`
+}
+
+// Object names an object at its version.
+type Object struct {
+	Key     string `json:"key"`
+	ETag    string `json:"etag,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// Missing is a unit that is neither done nor dead.
+type Missing struct {
+	Unit   unit.ID        `json:"unit"`
+	Key    string         `json:"key"` // of its first object
+	Reason failure.Reason `json:"reason"`
+}
