@@ -1,0 +1,142 @@
+package progress_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/spate-go/spate/cmd/spate/internal/progress"
+)
+
+// terminal opens a pseudo-terminal: what is written to the second file comes out
+// of the first.
+func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here:", err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	fd := int(screen.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
+	}
+	if err == nil {
+		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skip("no pseudo-terminals here:", err)
+	}
+	return screen, tty
+}
+
+var escape = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+
+// show runs a display on a terminal and returns all that it wrote, without the
+// movements of the cursor.
+func show(t *testing.T, columns uint16, during func(d *progress.Display, at *atomic.Pointer[progress.Snapshot])) string {
+	t.Helper()
+	screen, tty := terminal(t, columns)
+	var out bytes.Buffer
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(&out, screen) // ends with an error when the other side closes
+	}()
+	var at atomic.Pointer[progress.Snapshot]
+	at.Store(&progress.Snapshot{})
+	d := progress.Start(tty, progress.Auto, func() progress.Snapshot { return *at.Load() }, progress.Options{Refresh: 5 * time.Millisecond})
+	during(d, &at)
+	d.Stop()
+	_, _ = io.WriteString(d, "after\n")
+	_ = tty.Close()
+	<-read
+	return strings.ReplaceAll(escape.ReplaceAllString(out.String(), ""), "\r", "")
+}
+
+func TestBarsOnATerminal(t *testing.T) {
+	growing := progress.Snapshot{
+		ListedObjects: 5000, DoneObjects: 1204, FailedObjects: 3, ListedBytes: 2000 * mib, DoneBytes: 512 * mib, Records: 2_100_000, Listing: true,
+	}
+	got := show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
+		at.Store(&growing)
+		time.Sleep(50 * time.Millisecond)
+		_, _ = io.WriteString(d, "a warning\n")
+		time.Sleep(50 * time.Millisecond)
+		complete := growing
+		complete.Listing, complete.DoneObjects, complete.DoneBytes, complete.Halted = false, 4997, 2000*mib, "denied"
+		at.Store(&complete)
+		time.Sleep(50 * time.Millisecond)
+		_, _ = io.WriteString(d, "a last warning\n")
+	})
+	for _, want := range []string{
+		"1,204/5,000+ objects", "3 failed", "512 MiB/2.0 GiB+", "2.1 M records", "+ left", "[=", "a warning\n", "a last warning\n",
+		"4,997/5,000 objects", "100%", "halted: denied", "2.0 GiB/2.0 GiB", "\nafter\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q was not shown", want)
+		}
+	}
+	if last := lastLine(strings.TrimSuffix(got, "after\n")); !regexp.MustCompile(`^\d+s  4,997/5,000 objects  100%  2\.0 GiB  2\.1 M records  .*/s  3 failed  halted: denied$`).MatchString(last) {
+		t.Errorf("the last line is %q", last)
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+}
+
+func TestBarsFitANarrowTerminal(t *testing.T) {
+	got := show(t, 40, func(_ *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
+		at.Store(&progress.Snapshot{ListedObjects: 5_000_000, DoneObjects: 1_204_000, ListedBytes: 1 << 42, DoneBytes: 1 << 41})
+		time.Sleep(50 * time.Millisecond)
+	})
+	lines := strings.Split(strings.TrimSuffix(got, "after\n"), "\n")
+	for _, line := range lines[:len(lines)-2] { // the last line may wrap: it is printed once
+		if len([]rune(line)) > 40 {
+			t.Errorf("%d columns: %q", len([]rune(line)), line)
+		}
+	}
+}
+
+func TestBarsSurviveAnEmptyJob(t *testing.T) {
+	got := show(t, 80, func(*progress.Display, *atomic.Pointer[progress.Snapshot]) { time.Sleep(30 * time.Millisecond) })
+	if !strings.Contains(got, "0/0 objects") || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestATerminalThatGoesAwayStopsNothing(t *testing.T) {
+	screen, tty := terminal(t, 80)
+	d := progress.Start(tty, progress.Auto, func() progress.Snapshot { return progress.Snapshot{} }, progress.Options{Refresh: time.Millisecond})
+	time.Sleep(20 * time.Millisecond)
+	_ = screen.Close()
+	time.Sleep(20 * time.Millisecond)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.WriteString(d, "a warning\n")
+		d.Stop()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Stop hangs")
+	}
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return lines[len(lines)-1]
+}

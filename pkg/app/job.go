@@ -1,0 +1,363 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/codec"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/feed/memfeed"
+	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/frame"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/memledger"
+	"github.com/spate-go/spate/pkg/lister"
+	"github.com/spate-go/spate/pkg/metric"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/pipe"
+	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/sink"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Pipeline is the part of a pipeline that is written in Go. What is nil comes
+// from the pipeline file.
+type Pipeline struct {
+	Framer func() frame.Framer
+	Chain  chain.Constructor // decode, operators, encode
+	Sink   sink.Sink
+}
+
+// Options are the choices of one run. The zero value is usable.
+type Options struct {
+	Overwrite bool          // replace what an earlier run wrote
+	Limit     int64         // stop after so many records; 0: read all
+	Drain     time.Duration // what units at hand may take after a stop; 0: 5 s
+	Stdout    io.Writer     // of the stdout sink; nil: io.Discard
+	Log       *slog.Logger  // nil: slog.Default()
+	Metrics   *metric.Registry
+}
+
+// Job is a bounded job in this process: lister, reader and finalizer over the
+// feed and the ledger in memory.
+type Job struct {
+	name      string
+	opt       Options
+	digests   ledger.Digests
+	held      int
+	ledger    ledger.Store
+	feed      *memfeed.Feed
+	lister    *lister.Lister
+	reader    *reader.Reader
+	finalizer *finalizer.Finalizer
+	sink      sink.Sink
+	limit     *atomic.Int64
+	records   *metric.Value // framed so far
+
+	wake chan struct{} // something may have ended the job; holds one note
+	fail atomic.Bool   // the listing failed
+	done struct{ objects, bytes atomic.Int64 }
+}
+
+// drivers are what a job is joined from. A test takes others than the
+// pipeline file names.
+type drivers struct {
+	bucket   object.Bucket
+	ledger   ledger.Store
+	feed     *memfeed.Feed
+	sender   feed.Sender // into feed
+	sink     sink.Sink
+	sinkType string
+}
+
+// Open builds the job that c and p describe and opens its source and sink. It
+// lists and writes nothing.
+func Open(ctx context.Context, c Config, p Pipeline, o Options) (*Job, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	loc, err := parseURL(c.Source.S3.URL)
+	if err != nil {
+		return nil, err
+	}
+	d := drivers{ledger: memledger.New()}
+	d.feed = memfeed.New(memfeed.Options{Cap: attemptCap(c.Feed), Log: o.Log, Metrics: o.Metrics, Labels: labels(&c)})
+	d.sender = d.feed
+	if d.bucket, err = openSource(ctx, c.Source.S3, loc); err != nil {
+		return nil, err
+	}
+	// The sink last: it may create files, and what is wrong elsewhere shows
+	// before.
+	j, err := join(c, p, o, loc, &d)
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// join makes a job of its drivers, opening the sink if d has none.
+func join(c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
+	src := c.Source.S3
+	filter, err := filterOf(src, loc)
+	if err != nil {
+		return nil, err
+	}
+	newChain, err := newChain(&c, p)
+	if err != nil {
+		return nil, err
+	}
+	newFramer, cut := newFramer(&c, p)
+	if f := forced(src); f != "" && f != codec.Plain {
+		cut = nil
+	}
+	if d.sink == nil {
+		if d.sinkType, d.sink, err = openSink(c.Sink, p, loc, o); err != nil {
+			return nil, err
+		}
+	}
+	j := &Job{
+		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
+		ledger: d.ledger, feed: d.feed, sink: d.sink, finalizer: finalizer.New(d.ledger),
+		digests: ledger.Digests{
+			Plan: plan.PlanDigest(plan.Listing{
+				URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
+				After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: cut,
+			}),
+			Read: readDigest(&c, p),
+		},
+	}
+	if o.Limit > 0 {
+		j.limit = new(atomic.Int64)
+		j.limit.Store(o.Limit)
+	}
+	pp := pipe.New(pipe.Config{
+		Source: d.bucket, Framer: newFramer, Chain: newChain, Force: forced(src),
+		Sinks:   []pipe.NamedSink{{Name: "default", Type: d.sinkType, Sink: sink.Retry(d.sink, sink.RetryOptions{})}},
+		Budget:  budget.New(int64(c.Pipeline.Memory)),
+		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c),
+	})
+	j.records = pp.Records()
+	j.reader = reader.New(d.ledger, pp, reader.Options{
+		ReadDigest: j.digests.Read, Log: o.Log,
+		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished,
+	})
+	j.lister = lister.New(d.bucket, d.ledger, d.sender, lister.Options{
+		Filter: filter, Target: int64(src.Target), Bucket: loc.bucket, Cut: cut, Registry: o.Metrics, Labels: labels(&c),
+	})
+	return j, nil
+}
+
+func labels(c *Config) []metric.Label {
+	return []metric.Label{{Name: metric.LabelPipeline, Value: c.Pipeline.Name}}
+}
+
+// Run runs the job to its end and reports. When ctx ends it stops: nothing new
+// is read, units at hand have the drain time to finish. The error is of what
+// kept the job from being reported at all; the verdict is in the report.
+func (j *Job) Run(ctx context.Context) (*report.Report, error) {
+	meta, err := j.start(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start job %s: %w", j.name, err)
+	}
+	stop, cancelStop := context.WithCancel(ctx) // then nothing more is listed or delivered
+	defer cancelStop()
+	work, cancelWork := context.WithCancel(context.WithoutCancel(ctx)) // of the units at hand
+	defer cancelWork()
+	var (
+		wg                sync.WaitGroup
+		listErr, watchErr error
+		delivered         = make(chan struct{})
+	)
+	wg.Go(func() {
+		defer j.notify()
+		listErr = j.list(stop, meta)
+	})
+	wg.Go(func() {
+		defer close(delivered)
+		_ = j.feed.Run(work, j.held, j.reader.Handle) // of work alone, which is ours
+	})
+	wg.Go(func() {
+		watchErr = j.watch(stop)
+		cancelStop()
+		j.feed.Stop()
+		defer time.AfterFunc(j.opt.Drain, cancelWork).Stop()
+		<-delivered
+	})
+	wg.Wait()
+	if watchErr != nil {
+		return nil, watchErr
+	}
+	return j.report(context.WithoutCancel(ctx), listErr)
+}
+
+// start begins the job's next run. With its token a start whose answer was lost
+// is the same start.
+func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
+	token := rand.Text()
+	for range 3 {
+		meta, err = j.ledger.Start(ctx, j.name, token, j.digests)
+		if err == nil || errors.Is(err, ledger.ErrActive) {
+			break
+		}
+	}
+	return meta, err
+}
+
+// report is the verdict of the ledger, and what the ledger cannot know.
+func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error) {
+	r, err := j.finalizer.Report(ctx, j.name)
+	for i := 0; err != nil && i < 3; i++ { // all the work is in it
+		r, err = j.finalizer.Report(ctx, j.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Ended.IsZero() {
+		r.Ended = time.Now()
+	}
+	switch {
+	case listErr != nil:
+		r.State, r.Reason = report.Failed, listErr.Error()
+	case j.limited() && r.State != report.Failed:
+		r.State, r.Reason = report.Interrupted, fmt.Sprintf("stopped after %d records", j.opt.Limit)
+	}
+	return r, nil
+}
+
+// list runs the lister. A fault that no lister could get past halts the job.
+func (j *Job) list(ctx context.Context, meta ledger.Meta) error {
+	err := j.lister.Run(ctx, j.name, meta)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return nil
+	case !failure.Is(err, failure.Job):
+		j.fail.Store(true)
+		return err
+	}
+	_, reason := failure.Of(err)
+	_, err = j.ledger.Halt(ctx, j.name, ledger.Halt{Reason: reason, Detail: err.Error(), At: time.Now()})
+	return err
+}
+
+// watch returns when the job has ended, is halted or was stopped. A ledger that
+// cannot be asked may be asked again.
+func (j *Job) watch(ctx context.Context) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for failed := 0; ; {
+		empty := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-j.wake:
+		case <-tick.C:
+			empty = j.feed.Depth().Empty()
+		}
+		ended, err := j.ended(ctx, empty)
+		if err == nil && ended {
+			return nil
+		}
+		if err == nil {
+			failed = 0
+		} else if failed++; failed == 10 {
+			return err
+		}
+	}
+}
+
+func (j *Job) ended(ctx context.Context, empty bool) (bool, error) {
+	ended, err := j.finalizer.Prove(ctx, j.name)
+	if err != nil || ended || j.limited() || j.fail.Load() {
+		return true, err
+	}
+	meta, err := j.ledger.Meta(ctx, j.name)
+	if err != nil || meta.Halt != nil {
+		return true, err
+	}
+	if empty && meta.Listed {
+		return false, fmt.Errorf("job %s: units are open and none is on its way: this is a fault of the program, please report it", j.name)
+	}
+	return false, nil
+}
+
+func (j *Job) settled(context.Context, string) error {
+	j.notify()
+	return nil
+}
+
+// notify leaves a note for watch; one that is not read yet will do.
+func (j *Job) notify() {
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (j *Job) finished(u *unit.Unit) {
+	j.done.objects.Add(int64(len(u.Objects)))
+	j.done.bytes.Add(u.Size())
+	if j.limited() {
+		j.notify()
+	}
+}
+
+func (j *Job) limited() bool { return j.limit != nil && j.limit.Load() <= 0 }
+
+// Close closes the sink.
+func (j *Job) Close() error { return j.sink.Close() }
+
+// Run runs the job that c and p describe and reports its verdict. It handles
+// no signal and never exits; cancelling ctx drains.
+func Run(ctx context.Context, c Config, p Pipeline) (*report.Report, error) {
+	j, err := Open(ctx, c, p, Options{})
+	if err != nil {
+		return nil, err
+	}
+	r, err := j.Run(ctx)
+	return r, errors.Join(err, j.Close())
+}
+
+func (o Options) withDefaults() Options {
+	if o.Drain == 0 {
+		o.Drain = 5 * time.Second
+	}
+	if o.Stdout == nil {
+		o.Stdout = io.Discard
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Metrics == nil {
+		o.Metrics = new(metric.Registry)
+	}
+	return o
+}
+
+func attemptCap(f *FeedConfig) int {
+	if f.Memory == nil {
+		return 0
+	}
+	return f.Memory.AttemptCap
+}
+
+func readDigest(c *Config, p Pipeline) string {
+	r := plan.Reading{Codec: c.Source.S3.Compression, Framing: "go"}
+	if p.Framer == nil {
+		name, limit := c.line()
+		r.Framing, r.MaxRecord = name, int64(limit)
+	}
+	return plan.ReadDigest(r)
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of the command line.
+const (
+	exitOK          = 0
+	exitIncomplete  = 1 // the job failed, halted or is incomplete
+	exitUsage       = 2 // the command line or the pipeline file is wrong
+	exitInterrupted = 130
+)
+
+// Main is the command line, with the parts of the pipeline that p brings. It
+// exits.
+func Main(p Pipeline) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal drains; after it the default is back, so that a second
+	// one ends the process at once.
+	context.AfterFunc(ctx, cancel)
+	code := command(ctx, p, os.Args[1:], process())
+	cancel()
+	os.Exit(code)
+}
+
+// stdio is what a command reads and writes of the process.
+type stdio struct {
+	stdout, stderr *os.File
+	env            func(string) (string, bool)
+}
+
+func process() stdio { return stdio{os.Stdout, os.Stderr, os.LookupEnv} }
+
+// exitError is an error with the exit code that it means.
+type exitError struct {
+	error
+	code int
+}
+
+func (e *exitError) Unwrap() error { return e.error }
+
+// command runs the command line args and returns the exit code.
+func command(ctx context.Context, p Pipeline, args []string, io stdio) int {
+	root := &cobra.Command{
+		Use:   "spate",
+		Short: "Move every record under an S3 prefix through a pipeline, and prove it",
+		Long: `Spate moves every record under an S3 prefix, or a directory, through a chain
+of operators into a sink, at least once, and proves when the job is complete.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(runCommand(p, io))
+	root.SetArgs(args)
+	root.SetOut(io.stdout)
+	root.SetErr(io.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(io.stderr, "spate: %s\n", strings.TrimRight(err.Error(), "\n"))
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitUsage
+}
