@@ -1,0 +1,103 @@
+package arch_test
+
+import "slices"
+
+// The layers, lowest first. A package may import what stands below it, never
+// what stands beside it unless its row says so.
+var (
+	values    = []string{"pkg/failure", "pkg/unit", "pkg/record", "pkg/budget", "pkg/metric", "pkg/config"}
+	pure      = []string{"pkg/plan", "pkg/segment", "pkg/report"}
+	stores    = []string{"pkg/object", "pkg/feed", "pkg/ledger", "pkg/sink"} // whose drivers know a service
+	formats   = []string{"pkg/codec", "pkg/frame", "pkg/decode", "pkg/chain"}
+	contracts = slices.Concat(stores, formats)
+	protocols = []string{"pkg/lister", "pkg/reader", "pkg/finalizer", "pkg/pipe"}
+)
+
+const (
+	anything = "*"      // every package of the module: for those that join it
+	suites   = "suites" // every package that only tests import
+)
+
+// allowed is what each package may import of this module, tests aside. Every
+// package needs a row: adding one is a decision about its layer.
+var allowed = map[string][]string{
+	"pkg":         nil,
+	"pkg/failure": nil,
+	"pkg/record":  nil,
+	"pkg/metric":  nil,
+	"pkg/unit":    {"pkg/failure", "pkg/record"},
+	"pkg/budget":  {"pkg/failure"},
+	"pkg/config":  {"pkg/failure"},
+
+	"pkg/segment": values,
+	"pkg/plan":    values,
+	"pkg/report":  values,
+
+	"pkg/object": above(),
+	"pkg/feed":   above(),
+	"pkg/ledger": above(),
+	"pkg/codec":  above(),
+	"pkg/frame":  above(),
+	"pkg/decode": above(),
+	"pkg/chain":  above("pkg/decode"),
+	"pkg/sink":   above(),
+
+	"pkg/object/dirobject":   above("pkg/object"),
+	"pkg/object/memobject":   above("pkg/object"),
+	"pkg/object/s3object":    above("pkg/object"),
+	"pkg/feed/memfeed":       above("pkg/feed"),
+	"pkg/ledger/memledger":   above("pkg/ledger"),
+	"pkg/decode/jsondecode":  above("pkg/decode"),
+	"pkg/chain/exprchain":    above("pkg/chain", "pkg/decode", "pkg/decode/jsondecode"),
+	"pkg/sink/blackholesink": above("pkg/sink"),
+	"pkg/sink/capturesink":   above("pkg/sink"),
+	"pkg/sink/filesink":      above("pkg/sink"),
+	"pkg/sink/stdoutsink":    above("pkg/sink"),
+
+	"pkg/object/objecttest": above("pkg/object"),
+	"pkg/feed/feedtest":     above("pkg/feed"),
+	"pkg/ledger/ledgertest": above("pkg/ledger"),
+	"pkg/frame/frametest":   above("pkg/frame"),
+	"pkg/sink/sinktest":     above("pkg/sink"),
+
+	"pkg/pipe":      above("pkg/object", "pkg/codec", "pkg/frame", "pkg/decode", "pkg/chain", "pkg/sink"),
+	"pkg/lister":    above("pkg/object", "pkg/codec", "pkg/feed", "pkg/ledger"),
+	"pkg/reader":    above("pkg/object", "pkg/feed", "pkg/ledger", "pkg/pipe"),
+	"pkg/finalizer": above("pkg/object", "pkg/feed", "pkg/ledger"),
+
+	"pkg/app":   {anything},
+	"cmd/spate": {anything},
+
+	"pkg/app/internal/progress": nil,
+
+	"tests/arch":  nil,
+	"tests/bench": nil,
+	"tests/e2e":   {anything},
+
+	"tests/bench/typed": {"pkg/app", "pkg/chain", "pkg/decode", "pkg/decode/jsondecode"},
+}
+
+// libraries is who may import which module from outside, a package standing
+// for those below it too. What is not listed here nobody may.
+var libraries = map[string][]string{
+	"github.com/aws/":                {"pkg/object/s3object", "pkg/app"},
+	"github.com/bmatcuk/doublestar/": {"pkg/plan"},
+	"github.com/cenkalti/backoff/":   {"pkg/lister"},
+	"github.com/cespare/xxhash/":     {"pkg/segment", "pkg/pipe", "pkg/sink"},
+	"github.com/dustin/go-humanize":  {"pkg/report", "pkg/app"},
+	"github.com/expr-lang/expr":      {"pkg/chain"},
+	"github.com/goccy/go-json":       {"pkg/decode", "pkg/chain"},
+	"github.com/google/go-cmp/":      {suites},
+	"github.com/klauspost/compress/": {"pkg/codec", "tests/bench"},
+	"github.com/mattn/go-isatty":     {"pkg/app"},
+	"github.com/segmentio/encoding/": {"pkg/decode", "pkg/chain"},
+	"github.com/spf13/cobra":         {"pkg/app"},
+	"github.com/vbauerster/mpb/":     {"pkg/app"},
+	"go.yaml.in/yaml/":               {"pkg/config"},
+	"golang.org/x/sync/":             {"pkg"},
+	"golang.org/x/sys/":              {"pkg/object/dirobject", "pkg/sink/filesink", "tests/bench"},
+}
+
+// above is the row of a package over the values and the pure packages that
+// also imports more.
+func above(more ...string) []string { return slices.Concat(values, pure, more) }
