@@ -171,6 +171,9 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 func (r *run) process(c *cursor, buf []byte, frames []record.Frame) (int, error) {
 	before, undecoded := r.out.Counts, r.out.Undecoded
 	b := chain.Batch{Object: c.object, Buf: buf, Frames: frames, First: c.index}
+	for i := range r.out.Sinks {
+		r.out.Sinks[i].Data = room(r.out.Sinks[i].Data)
+	}
 	err := r.w.chain.Process(&b, &r.out)
 	r.metrics.processed(before, r.out.Counts, r.out.Undecoded-undecoded)
 	n := len(frames)
@@ -189,4 +192,19 @@ func (r *run) process(c *cursor, buf []byte, frames []record.Frame) (int, error)
 		return n, r.named(c, err)
 	}
 	return n, nil
+}
+
+// room makes room for a piece's rows as they usually are. It grows in few
+// steps, small units staying small: append would take a dozen for a block, and
+// leave behind several times its size.
+func room(rows []byte) []byte {
+	if cap(rows)-len(rows) >= pieceBytes {
+		return rows
+	}
+	for _, n := range []int{2 * pieceBytes, 8 * pieceBytes, blockBytes} {
+		if n-len(rows) >= pieceBytes {
+			return append(make([]byte, 0, n), rows...)
+		}
+	}
+	return rows
 }

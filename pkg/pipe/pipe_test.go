@@ -375,7 +375,9 @@ func TestAFailedRecordEndsItsMemberUnderFail(t *testing.T) {
 func TestAStoreThatStaysAwayFailsTheUnitAndMarksNoMember(t *testing.T) {
 	k := newKit(t)
 	u := k.unit(k.bucket.Put("a.gz", zipped(t, lines("a", 10_000, 100))))
-	k.bucket.Wrap = func(_ context.Context, r memobject.Request, b memobject.Body) memobject.Body { return memobject.Cut(b, 0) }
+	k.bucket.Wrap = func(_ context.Context, r memobject.Request, b memobject.Body) memobject.Body {
+		return memobject.Cut(b, 0)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	_, err := k.pipe(capturesink.Options{}).Rest(ctx, u, u.ID(), nil, k.found)

@@ -109,6 +109,8 @@ func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
 	switch {
 	case a.item.State == ledger.Done, a.item.Run > u.Run:
 		return nil
+	case a.item.Run < u.Run: // entered before it was sent, so this cannot be the last word
+		return fmt.Errorf("unit %s of run %d is not in the ledger yet", d.ID, u.Run)
 	case a.item.State == ledger.Dead:
 		return fmt.Errorf("unit %s is dead: %s", d.ID, a.item.Cause.Detail)
 	}
