@@ -1,0 +1,168 @@
+// Package e2e runs the built binary as a user does.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spate-go/spate/pkg/report"
+)
+
+// Built once: one with the race detector for what is about behaviour, one
+// without for what is about memory and time.
+var raceBinary, plainBinary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "spate-e2e-")
+	if err != nil {
+		panic(err)
+	}
+	plainBinary, raceBinary = filepath.Join(dir, "spate"), filepath.Join(dir, "spate-race")
+	for _, args := range [][]string{{"build", "-o", plainBinary}, {"build", "-race", "-o", raceBinary}} {
+		cmd := exec.Command("go", append(args, "github.com/spate-go/spate/cmd/spate")...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n%s", cmd, err, out)
+			os.Exit(1)
+		}
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// run is one call of the binary.
+type run struct {
+	binary string
+	env    []string
+	signal func(*exec.Cmd) // called once the process runs
+}
+
+// result is what came of it.
+type result struct {
+	code           int
+	stdout, stderr string
+	report         *report.Report // nil if none was written
+	peak           int64          // bytes of memory
+	cpu            time.Duration
+}
+
+func (r run) spate(t *testing.T, args ...string) result {
+	t.Helper()
+	if r.binary == "" {
+		r.binary = raceBinary
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	path := filepath.Join(t.TempDir(), "report.json")
+	if args[0] == "run" {
+		args = append(args, "--report", path)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, r.binary, args...)
+	cmd.Env = append(os.Environ(), r.env...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if r.signal != nil {
+		r.signal(cmd)
+	}
+	_ = cmd.Wait() // the code says it
+	res := result{
+		code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(),
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+	}
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		res.peak = u.Maxrss << 10
+	}
+	if ctx.Err() != nil {
+		t.Fatalf("spate %s did not end\n%s", strings.Join(args, " "), res.stderr)
+	}
+	if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
+		if err := json.Unmarshal(text, &res.report); err != nil {
+			t.Fatalf("report: %v\n%s", err, text)
+		}
+	}
+	if strings.Contains(res.stderr, "DATA RACE") || strings.Contains(res.stderr, "panic:") {
+		t.Fatalf("spate %s:\n%s", strings.Join(args, " "), res.stderr)
+	}
+	return res
+}
+
+// pipeline writes a pipeline file that copies the NDJSON in dir to out.
+func pipeline(t *testing.T, dir, out, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipeline.yaml")
+	text := fmt.Sprintf(`pipeline: {name: e2e}
+source:
+  s3:
+    url: "file://%s"
+feed: {memory: {attempt_cap: 2}}
+framing: {ndjson: {}}
+sink: {file: {path: %q}}
+%s
+`, dir, out, more)
+	write(t, path, []byte(text))
+	return path
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rows are the lines of a file, how often each.
+func rows(t *testing.T, path string) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		counts[line]++
+	}
+	return counts
+}
+
+// exactly checks that out holds the lines of data once each and nothing else.
+func exactly(t *testing.T, out string, data ...[]byte) {
+	t.Helper()
+	got := rows(t, out)
+	for _, d := range data {
+		for line := range strings.Lines(string(d)) {
+			if got[line] != 1 {
+				t.Errorf("row %.60q is there %d times", line, got[line])
+				return
+			}
+			delete(got, line)
+		}
+	}
+	for line := range got {
+		t.Errorf("row %.60q was not expected", line)
+		return
+	}
+}
+
+// records are n NDJSON records, different for every name.
+func records(name string, n int) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, `{"name":%q,"n":%d,"status":%d}`+"\n", name, i, 200+i%400)
+	}
+	return b.Bytes()
+}
