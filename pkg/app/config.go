@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spate-go/spate/pkg/chain/exprchain"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/frame"
-	"github.com/spate-go/spate/pkg/plan"
 )
 
 // Config is the pipeline file. Where a field is a pointer, nil means that the
@@ -155,51 +153,25 @@ func Load(path string, sets []string, env func(string) (string, bool)) (Config, 
 			return Config{}, fmt.Errorf("--set %s: not of the form path=value", s)
 		}
 		if err := doc.Set(key, value); err != nil {
-			return Config{}, fmt.Errorf("--set %s: %w", key, err)
+			return Config{}, err
 		}
 	}
 	var c Config
-	if err := doc.Decode(&c); err != nil {
+	unread := doc.Decode(&c)
+	unfit := c.check(func(path, format string, args ...any) error {
+		if concerns(unread, path) {
+			return nil // what is not there could not be read
+		}
+		return doc.Errorf(path, format, args...)
+	})
+	if err := config.Join(unread, unfit); err != nil {
 		return Config{}, err
 	}
-	if err := c.check(); err != nil {
-		return Config{}, fmt.Errorf("%s: %w", path, err)
-	}
+	c.defaults()
 	return c, nil
 }
 
-// check reports what no single field shows, and fills in defaults.
-func (c *Config) check() error {
-	if c.Feed == nil {
-		return fmt.Errorf("feed: required: say how units travel; for a job in one process add\n\n  feed:\n    memory: {}\n")
-	}
-	var errs problems
-	errs.one("source", map[string]bool{"s3": c.Source.S3 != nil})
-	errs.one("feed", map[string]bool{"memory": c.Feed.Memory != nil, "sqs": c.Feed.SQS != nil})
-	if f := c.Framing; f != nil {
-		errs.one("framing", map[string]bool{"ndjson": f.NDJSON != nil, "lines": f.Lines != nil})
-	}
-	if d := c.Decode; d != nil {
-		errs.one("decode", map[string]bool{"json": d.JSON != nil, "raw": d.Raw != nil})
-	}
-	if c.Sink != nil {
-		errs.one("sink", map[string]bool{"file": c.Sink.File != nil, "stdout": c.Sink.Stdout != nil, "blackhole": c.Sink.Blackhole != nil})
-	}
-	for i, s := range c.Chain {
-		errs.one(fmt.Sprintf("chain[%d]", i), map[string]bool{"filter": s.Filter != "", "select": s.Select != nil})
-	}
-	errs.atLeast("pipeline.threads", int64(c.Pipeline.Threads), 0)
-	errs.atLeast("feed.units_held", int64(c.Feed.UnitsHeld), 0)
-	if c.Feed.Memory != nil {
-		errs.atLeast("feed.memory.attempt_cap", int64(c.Feed.Memory.AttemptCap), 0)
-	}
-	if s := c.Source.S3; s != nil && s.Target != 0 {
-		errs.atLeast("source.s3.target", int64(s.Target), plan.MinTarget)
-	}
-	c.defaults()
-	return errs.err()
-}
-
+// defaults fills in what the file may leave out.
 func (c *Config) defaults() {
 	if c.Pipeline.Threads == 0 {
 		c.Pipeline.Threads = runtime.GOMAXPROCS(0)
@@ -240,39 +212,4 @@ func (c *Config) steps() []exprchain.Step {
 		steps[i] = exprchain.Step{Filter: s.Filter, Select: s.Select}
 	}
 	return steps
-}
-
-// problems collects what is wrong with a configuration.
-type problems []string
-
-func (p *problems) one(path string, set map[string]bool) {
-	var known, given []string
-	for name, is := range set {
-		known = append(known, name)
-		if is {
-			given = append(given, name)
-		}
-	}
-	slices.Sort(known)
-	slices.Sort(given)
-	switch len(given) {
-	case 0:
-		*p = append(*p, fmt.Sprintf("%s: needs one of: %s", path, strings.Join(known, ", ")))
-	case 1:
-	default:
-		*p = append(*p, fmt.Sprintf("%s: has %s: keep one", path, strings.Join(given, " and ")))
-	}
-}
-
-func (p *problems) atLeast(path string, n, least int64) {
-	if n < least {
-		*p = append(*p, fmt.Sprintf("%s: %d is less than %d", path, n, least))
-	}
-}
-
-func (p problems) err() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s", strings.Join(p, "\n"))
 }

@@ -1,3 +1,15 @@
+// Package app joins contracts and drivers into jobs: a pipeline file becomes a
+// Config, a Config and the part of a Pipeline that is written in Go become a Job.
+// It is the only package that knows both sides, so the only one to change when a
+// driver is added.
+//
+// It moves no record and decides nothing about one: listing, reading and the
+// verdict are those of lister, reader and finalizer, and app starts, stops and
+// reports them. Main is the command line over it; Open and Job.Run are the same
+// for a program that has one of its own.
+//
+// The law: all that can be known to be wrong is said by Load and Open, before
+// anything is listed or written.
 package app
 
 import (
@@ -85,9 +97,10 @@ type drivers struct {
 // Open builds the job that c and p describe and opens its source and sink. It
 // lists and writes nothing.
 func Open(ctx context.Context, c Config, p Pipeline, o Options) (*Job, error) {
-	if err := c.check(); err != nil {
+	if err := c.check(plain); err != nil {
 		return nil, err
 	}
+	c.defaults()
 	o = o.withDefaults()
 	loc, err := parseURL(c.Source.S3.URL)
 	if err != nil {

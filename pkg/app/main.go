@@ -23,6 +23,9 @@ const (
 // Main is the command line, with the parts of the pipeline that p brings. It
 // exits.
 func Main(p Pipeline) {
+	// A reader of our rows that goes away is an error of the sink, not the end
+	// of the process.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal drains; after it the default is back, so that a second
 	// one ends the process at once.

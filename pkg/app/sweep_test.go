@@ -164,9 +164,10 @@ func testConfig(t *testing.T) Config {
 		Feed:     &FeedConfig{Memory: &MemoryFeedConfig{AttemptCap: 4}},
 		Sink:     &SinkConfig{Blackhole: &NoConfig{}},
 	}
-	if err := c.check(); err != nil {
+	if err := c.check(plain); err != nil {
 		t.Fatal(err)
 	}
+	c.defaults()
 	return c
 }
 

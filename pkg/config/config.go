@@ -3,9 +3,8 @@
 // and all that is wrong is reported at once, each problem with file, line and
 // dotted path.
 //
-// It knows no key of any pipeline: components describe their part as structs
-// (see Decode) and a Section keeps the body of a component that is parsed later,
-// by itself. It reads no environment and no file: both are handed in.
+// It knows no key of any pipeline: whoever reads one describes it as structs (see
+// Decode). It reads no environment and no file: both are handed in.
 //
 // The YAML is a plain subset. One document, a mapping; no anchors, aliases,
 // merge keys or tags, so the file says what it means where it says it, and its
@@ -58,23 +57,26 @@ func Parse(name string, text []byte, env func(string) (string, bool)) (*Document
 //
 // What stands in the struct before is the default. A list or a map in the file
 // replaces its default whole; a null leaves it. A nested struct is always there,
-// so its required keys are; one behind a pointer only when the file names it.
+// so its required keys are; one behind a pointer once the file names it, be it
+// without a body: `stdout:` is `stdout: {}`.
 //
 // After an error into may be filled in part.
-func (d *Document) Decode(into any) error { return decode(d.root, "", into) }
-
-// Errorf returns an error about the value at path, with its place in the file.
-// Values of variables in it are hidden.
-func (d *Document) Errorf(path, format string, args ...any) error {
-	return errorf(d.root, "", path, format, args...)
-}
-
-func decode(n *node, path string, into any) error {
+func (d *Document) Decode(into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return fmt.Errorf("decode %s: need a pointer, got %T", path, into)
+		return fmt.Errorf("decode configuration: need a pointer, got %T", into)
 	}
-	var d decoder
-	d.value(v.Elem(), n, path)
-	return d.err()
+	var dec decoder
+	dec.value(v.Elem(), d.root, "")
+	return dec.err()
+}
+
+// Errorf returns an error about the value at path, with the place in the file of
+// it or of the nearest there is around it. Values of variables in it are hidden.
+func (d *Document) Errorf(path, format string, args ...any) error {
+	at := d.root.pos
+	if steps, err := parsePath(path); err == nil {
+		at = d.root.nearest(steps)
+	}
+	return at.errorf(path, "%s", d.root.hide(fmt.Sprintf(format, args...)))
 }

@@ -11,19 +11,10 @@ import (
 // decoder reads nodes into Go values and collects what does not fit.
 type decoder struct{ problems }
 
-// custom is a type of this package that reads a node itself. A null it gets as
-// well, so that it knows where it would have stood.
-type custom interface {
-	decodeFrom(d *decoder, n *node, path string)
-}
-
-// value reads n into v. A null leaves v as it is.
+// value reads n into v. A null leaves v as it is, unless it stands for a body
+// with nothing in it.
 func (d *decoder) value(v reflect.Value, n *node, path string) {
-	if c, ok := v.Addr().Interface().(custom); ok {
-		c.decodeFrom(d, n, path)
-		return
-	}
-	if n.kind == Null && v.Kind() != reflect.Struct {
+	if n.kind == null && !hasBody(v.Type()) {
 		return
 	}
 	switch t := v.Addr().Interface().(type) {
@@ -51,11 +42,24 @@ func (d *decoder) value(v reflect.Value, n *node, path string) {
 	}
 }
 
+// hasBody reports whether t is read key by key: a struct, or a pointer to one,
+// that has no parser of its own.
+func hasBody(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
 func (d *decoder) structure(v reflect.Value, n *node, path string) {
-	if n.kind != Null && !d.expect(n, Mapping, path) {
+	fs := fields(v)
+	switch {
+	case n.kind == scalar && len(n.vars) == 0 && names(n.text, fs):
+		d.add(n.pos, path, "a name stands where a mapping is expected: write {%s: {}}", n.text)
+		return
+	case n.kind != null && !d.expect(n, mapping, path):
 		return
 	}
-	fs := fields(v)
 	for _, e := range n.entries {
 		if !slices.ContainsFunc(fs, func(f field) bool { return f.key == e.key }) {
 			d.add(e.pos, below(path, e.key), "unknown key%s", hint(e.key, keys(fs)))
@@ -66,30 +70,37 @@ func (d *decoder) structure(v reflect.Value, n *node, path string) {
 	}
 }
 
+// names reports whether text is the key of a field that has a body.
+func names(text string, fs []field) bool {
+	return slices.ContainsFunc(fs, func(f field) bool { return f.key == text && hasBody(f.value.Type()) })
+}
+
 // field reads the key of f from the mapping n.
 func (d *decoder) field(f field, n *node, path string) {
 	p := below(path, f.key)
-	at, c := n.pos, &node{pos: n.pos}
+	at, c, nothing := n.pos, &node{pos: n.pos}, true
 	if e := n.entry(f.key); e != nil {
 		at, c = e.pos, e.value
+		nothing = c.kind == null && !hasBody(f.value.Type())
 	}
 	before := len(d.problems)
-	if f.required && c.kind == Null && f.value.IsZero() {
+	switch {
+	case nothing && f.required && f.value.IsZero():
 		d.add(at, p, "required%s", exampleOf(f))
+		return
+	case nothing && f.value.Kind() != reflect.Struct:
 		return
 	}
 	d.value(f.value, c, p)
-	if len(d.problems) > before || c.kind == Null || f.value.Kind() != reflect.String {
-		return
-	}
-	switch s := f.value.String(); {
-	case f.required && s == "" && len(c.vars) > 0:
+	switch {
+	case len(d.problems) > before || c.kind != scalar:
+	case f.required && c.text == "" && len(c.vars) > 0:
 		d.add(at, p, "required, but %s is empty%s", c.show(), exampleOf(f))
-	case f.required && s == "":
+	case f.required && c.text == "":
 		d.add(at, p, "required, but empty%s", exampleOf(f))
-	case f.oneOf != nil && !slices.Contains(f.oneOf, s):
+	case f.oneOf != nil && !slices.Contains(f.oneOf, c.text):
 		known := strings.Join(f.oneOf, ", ")
-		if guess := suggest(s, f.oneOf); guess != "" && len(c.vars) == 0 {
+		if guess := suggest(c.text, f.oneOf); guess != "" && len(c.vars) == 0 {
 			known += "; did you mean " + guess + "?"
 		}
 		d.add(at, p, "%s is none of %s", c.show(), known)
@@ -104,7 +115,7 @@ func exampleOf(f field) string {
 }
 
 func (d *decoder) list(v reflect.Value, n *node, path string) {
-	if !d.expect(n, List, path) {
+	if !d.expect(n, list, path) {
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
@@ -119,7 +130,7 @@ func (d *decoder) mapping(v reflect.Value, n *node, path string) {
 		d.add(n.pos, path, "cannot be read into %s: keys are text", v.Type())
 		return
 	}
-	if !d.expect(n, Mapping, path) {
+	if !d.expect(n, mapping, path) {
 		return
 	}
 	out := reflect.MakeMapWithSize(v.Type(), len(n.entries))
@@ -134,8 +145,7 @@ func (d *decoder) mapping(v reflect.Value, n *node, path string) {
 // element reads a member of a list or map. There a null stands for nothing that
 // could keep its default; only what has a body may go without.
 func (d *decoder) element(v reflect.Value, n *node, path string) {
-	_, own := v.Addr().Interface().(custom)
-	if n.kind == Null && v.Kind() != reflect.Struct && !own {
+	if n.kind == null && !hasBody(v.Type()) {
 		d.add(n.pos, path, "no value")
 		return
 	}
@@ -143,7 +153,7 @@ func (d *decoder) element(v reflect.Value, n *node, path string) {
 }
 
 // expect reports whether n has kind k.
-func (d *decoder) expect(n *node, k Kind, path string) bool {
+func (d *decoder) expect(n *node, k kind, path string) bool {
 	if n.kind == k {
 		return true
 	}

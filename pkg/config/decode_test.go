@@ -37,17 +37,11 @@ chain:
   - select: [ts, status]
 `
 
-func mustLoad(t *testing.T, text string) (spec, s3Spec) {
-	t.Helper()
-	s, s3, err := load("pipeline.yaml", []byte(text), env)
+func TestEveryKindOfFieldIsRead(t *testing.T) {
+	s, err := load("pipeline.yaml", []byte(whole), env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, s3
-}
-
-func TestEveryKindOfFieldIsRead(t *testing.T) {
-	s, s3 := mustLoad(t, whole)
 	if s.Pipeline.Name != "access-logs" || s.Pipeline.Memory != 192<<20 || s.Job != nil {
 		t.Errorf("pipeline %+v, job %v", s.Pipeline, s.Job)
 	}
@@ -56,30 +50,24 @@ func TestEveryKindOfFieldIsRead(t *testing.T) {
 		URL: "s3://bucket/prefix/", Include: []string{"**/*.gz", "7"}, Compression: "gzip", PathStyle: true,
 		Limits: Limits{Target: 64 << 20, MaxRecord: 1 << 20}, Timeout: 90 * time.Second, Level: -128, Port: 65535,
 		Ratio: 1e-3, Share: &quarter, Settings: map[string]int64{"a": 1, "b": 2}, Codec: "zstd",
-		Labels: config.Map[int]{{"z", 1}, {"y", 2}, {"x", 3}},
+		Labels: map[string]int{"x": 3, "y": 2, "z": 1}, Password: secret,
 	}
 	want.Modified.After = config.Time{Time: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)}
 	want.Modified.Before = config.Time{Time: time.Date(2026, 2, 1, 8, 0, 0, 0, time.UTC)}
-	if s3.Password.Reveal() != secret {
-		t.Errorf("password %q", s3.Password.Reveal())
-	}
-	s3.Password, s3.Extra = config.Secret{}, config.Value{}
 	equal := cmp.Comparer(func(a, b config.Time) bool { return a.Equal(b.Time) })
-	ignore := cmp.Comparer(func(config.Value, config.Value) bool { return true })
-	hidden := cmp.Comparer(func(a, b config.Secret) bool { return a.Reveal() == b.Reveal() })
-	if d := cmp.Diff(want, s3, equal, ignore, hidden); d != "" {
+	if d := cmp.Diff(&want, s.Source.S3, equal); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	if len(s.Sinks) != 2 || s.Sinks[0].Key != "good" || s.Sinks[0].Value.Name() != "stdout" || s.Sinks[1].Value.Path() != "sinks.bad.file" {
+	if good, bad := s.Sinks["good"], s.Sinks["bad"]; len(s.Sinks) != 2 || good.Stdout == nil || good.File != nil || bad.File == nil || bad.File.Path != "out" {
 		t.Errorf("sinks %+v", s.Sinks)
 	}
-	if len(s.Chain) != 2 || s.Chain[1].Path() != "chain[1].select" {
-		t.Errorf("chain %+v", s.Chain)
+	if d := cmp.Diff([]stepSpec{{Filter: "status >= 500"}, {Select: []string{"ts", "status"}}}, s.Chain); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 
 func TestWhatTheFileLeavesOutKeepsItsDefault(t *testing.T) {
-	doc, err := config.Parse("f.yaml", []byte("n: 1\nnull_n:\nlist: [c]\nnested: {b: 2}\nempty: []\nptr:\nptr3: {b: 5}\n"), nil)
+	doc, err := config.Parse("f.yaml", []byte("n: 1\nnull_n:\nlist: [c]\nnested: {b: 2}\nempty: []\ntime:\nptr3: {b: 5}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +84,7 @@ func TestWhatTheFileLeavesOutKeepsItsDefault(t *testing.T) {
 		Map   map[string]int `yaml:"map"`
 		Nest  nested         `yaml:"nested"`
 		Ptr   *nested        `yaml:"ptr"`
+		Time  *config.Time   `yaml:"time"`
 		Ptr2  *nested        `yaml:"ptr2"`
 		Ptr3  *nested        `yaml:"ptr3"`
 	}
@@ -144,6 +133,20 @@ func TestRequired(t *testing.T) {
 			t.Errorf("got\n%s", got)
 		}
 	})
+	t.Run("is not content with an empty text", func(t *testing.T) {
+		doc, err := config.Parse("f.yaml", []byte("a: ''\nb: ${EMPTY}"), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s struct {
+			A string `yaml:"a,required"`
+			B string `yaml:"b,required"`
+		}
+		want := "f.yaml:1: a: required, but empty\nf.yaml:2: b: required, but the value of ${EMPTY} is empty"
+		if err := doc.Decode(&s); err == nil || err.Error() != want {
+			t.Errorf("got\n%v", err)
+		}
+	})
 	t.Run("is content with zero that is written, and with a default", func(t *testing.T) {
 		if got := decode("{n: 0, ptr: {}, list: [], deep: {key: x}}", into{URL: "default"}); got != "" {
 			t.Error(got)
@@ -179,6 +182,26 @@ func TestErrorsCarryTheirPlace(t *testing.T) {
 	} {
 		if got := doc.Errorf(tc.path, "bad").Error(); got != tc.want {
 			t.Errorf("%q: got %q", tc.path, got)
+		}
+	}
+}
+
+func TestErrorfHidesTheValuesOfVariables(t *testing.T) {
+	text := "sink:\n  url: https://u:${SECRET}@host/\n  list: [x${SECRET}]\n  short: ${SHORT}\n"
+	doc, err := config.Parse("f.yaml", []byte(text), func(name string) (string, bool) {
+		return map[string]string{"SECRET": secret, "SHORT": "a"}[name], true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ path, text, want string }{
+		{"sink.url", "no host in https://u:" + secret + "@host/", "f.yaml:2: sink.url: no host in https://u:***@host/"},
+		{"sink.list[0]", secret + secret, "f.yaml:3: sink.list[0]: ******"},
+		{"sink", "about " + secret + " elsewhere", "f.yaml:1: sink: about *** elsewhere"},
+		{"sink.short", "a short value is not hidden", "f.yaml:4: sink.short: a short value is not hidden"},
+	} {
+		if got := doc.Errorf(tc.path, "%s", tc.text).Error(); got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestErrorsAreWhatTheyWere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = load(filepath.Base(file), text, env)
+			_, err = load(filepath.Base(file), text, env)
 			if err == nil {
 				t.Fatal("no error")
 			}

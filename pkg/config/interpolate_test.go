@@ -109,13 +109,14 @@ func TestNumbersAndBooleansMayComeFromVariables(t *testing.T) {
 	text := `pipeline: {name: ${N}, threads: ${N}, memory: "${SIZE}"}
 source: {s3: {url: u, path_style: ${YES}, ratio: ${F}, timeout: ${D}}}`
 	env := map[string]string{"N": "8", "SIZE": "64MiB", "YES": "true", "F": "0.5", "D": "2m"}
-	s, s3, err := load("f.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	s, err := load("f.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Pipeline.Name != "8" || s.Pipeline.Threads != 8 || s.Pipeline.Memory != 64<<20 {
 		t.Errorf("pipeline is %+v", s.Pipeline)
 	}
+	s3 := s.Source.S3
 	if !s3.PathStyle || s3.Ratio != 0.5 || s3.Timeout.Minutes() != 2 {
 		t.Errorf("source is %+v", s3)
 	}
@@ -138,9 +139,16 @@ func TestAnEscapedPlaceholderIsRefused(t *testing.T) {
 	}
 }
 
+func TestASuggestionTellsNothingOfAName(t *testing.T) {
+	_, err := load("f.yaml", []byte("pipeline: {name: a}\nfeed: ${V}\nsource: {}"), func(string) (string, bool) { return "memory", true })
+	if err == nil || err.Error() != "f.yaml:2: feed: a scalar stands where a mapping is expected" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestASuggestionTellsNothingOfAValue(t *testing.T) {
 	text := "pipeline: {name: a}\nsource: {s3: {url: u, compression: ${V}}}"
-	_, _, err := load("f.yaml", []byte(text), func(string) (string, bool) { return "gzp", true })
+	_, err := load("f.yaml", []byte(text), func(string) (string, bool) { return "gzp", true })
 	if err == nil || err.Error() != "f.yaml:2: source.s3.compression: the value of ${V} is none of auto, none, gzip, zstd" {
 		t.Errorf("got %v", err)
 	}

@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// Kind is the form of a value.
-type Kind int
+// kind is the form of a value.
+type kind int
 
-// The kinds.
 const (
-	Null Kind = iota
-	Scalar
-	List
-	Mapping
+	null kind = iota
+	scalar
+	list
+	mapping
 )
 
-func (k Kind) String() string {
+func (k kind) String() string {
 	switch k {
-	case Scalar:
+	case scalar:
 		return "a scalar"
-	case List:
+	case list:
 		return "a list"
-	case Mapping:
+	case mapping:
 		return "a mapping"
 	default:
 		return "nothing"
@@ -42,7 +41,7 @@ func (p pos) errorf(path, format string, args ...any) *Error {
 // node is a value of the file, reduced to what is allowed in it.
 type node struct {
 	pos
-	kind    Kind
+	kind    kind
 	text    string     // of a scalar, variables taken in
 	vars    []variable // what of text came from variables
 	items   []*node    // of a list
@@ -68,6 +67,13 @@ func (n *node) show() string {
 	}
 	return "the value of " + strings.Join(names, "")
 }
+
+// mask stands for a value that must not be seen.
+const mask = "***"
+
+// shortest is the length from which a variable's value is hidden in the text of
+// others. Below it a value hides nothing, but hiding it would garble the text.
+const shortest = 4
 
 // hide removes the values of all variables at and below n from text.
 func (n *node) hide(text string) string {

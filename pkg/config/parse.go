@@ -37,8 +37,8 @@ func parse(file string, text []byte, env func(string) (string, bool)) (*node, er
 		return nil, problem
 	}
 	root := r.node(y, "", 0)
-	if root.kind != Mapping && len(r.problems) == 0 {
-		if root.kind == Null {
+	if root.kind != mapping && len(r.problems) == 0 {
+		if root.kind == null {
 			return nil, at.errorf("", "the file is empty: it needs at least a pipeline, a source and a sink")
 		}
 		return nil, root.errorf("", "%s stands where the sections are expected: source:, sink: and so on", root.kind)

@@ -67,28 +67,3 @@ func lineOf(err error) int {
 	}
 	return math.MaxInt
 }
-
-// shortest is the length from which a variable's value is hidden in the text of
-// others. Below it a value hides nothing, but hiding it would garble the text.
-const shortest = 4
-
-// errorf is an error about the value that path leads to below n, which itself
-// stands at base. The nearest node there is gives the line.
-func errorf(n *node, base, path, format string, args ...any) error {
-	text := n.hide(fmt.Sprintf(format, args...))
-	at := n.pos
-	steps, err := parsePath(path)
-	if err == nil && path != "" {
-		at = n.nearest(steps)
-	}
-	switch {
-	case base == "":
-	case path == "":
-		path = base
-	case strings.HasPrefix(path, "["):
-		path = base + path
-	default:
-		path = base + "." + path
-	}
-	return at.errorf(path, "%s", text)
-}

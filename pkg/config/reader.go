@@ -34,12 +34,12 @@ func (r *reader) node(y *yaml.Node, path string, depth int) *node {
 	case y.Kind == yaml.ScalarNode:
 		r.scalar(n, y, path)
 	case y.Kind == yaml.SequenceNode:
-		n.kind = List
+		n.kind = list
 		for i, c := range y.Content {
 			n.items = append(n.items, r.node(c, item(path, i), depth+1))
 		}
 	case y.Kind == yaml.MappingNode:
-		n.kind = Mapping
+		n.kind = mapping
 		r.mapping(n, y, path, depth)
 	}
 	return n
@@ -49,7 +49,7 @@ func (r *reader) scalar(n *node, y *yaml.Node, path string) {
 	if y.Tag == "!!null" {
 		return
 	}
-	n.kind, n.text = Scalar, y.Value
+	n.kind, n.text = scalar, y.Value
 	if r.refs == nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *reader) mapping(n *node, y *yaml.Node, path string, depth int) {
 		}
 		first[k.Value] = k.Line
 		c := r.node(y.Content[i+1], p, depth+1)
-		if c.kind != Scalar {
+		if c.kind != scalar {
 			c.pos = at // a body begins with its name, not with its first key
 		}
 		n.entries = append(n.entries, entry{pos: at, key: k.Value, value: c})

@@ -13,7 +13,7 @@ import (
 // read parses the scalar n into out. What parse complains of must not repeat the
 // value, which may be a secret.
 func read[T any](d *decoder, n *node, path string, parse func(string) (T, error), out *T) {
-	if !d.expect(n, Scalar, path) {
+	if !d.expect(n, scalar, path) {
 		return
 	}
 	v, err := parse(n.text)
@@ -26,7 +26,7 @@ func read[T any](d *decoder, n *node, path string, parse func(string) (T, error)
 
 // text leaves a scalar to its type's own parser.
 func (d *decoder) text(t encoding.TextUnmarshaler, n *node, path string) {
-	if n.kind == Null || !d.expect(n, Scalar, path) {
+	if !d.expect(n, scalar, path) {
 		return
 	}
 	err := t.UnmarshalText([]byte(n.text))
@@ -51,7 +51,7 @@ type wrong string
 func (w wrong) Error() string { return string(w) }
 
 func (d *decoder) scalar(v reflect.Value, n *node, path string) {
-	if !d.expect(n, Scalar, path) {
+	if !d.expect(n, scalar, path) {
 		return
 	}
 	if err := setScalar(v, n.text); err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,7 +13,7 @@ const setFile = "--set"
 // Set puts a value at path, over whatever stands there; mappings on the way are
 // made as needed, and the index after a list's last appends to it. The value is
 // YAML where it begins with a brace, a bracket or is quoted as a whole, else the
-// text itself, so that an expression needs no second quoting; null takes a value
+// text itself, so that an expression needs no second quoting; null takes a key
 // away. Variables are not taken in. After an error nothing is changed.
 func (d *Document) Set(path, value string) error {
 	steps, err := parsePath(path)
@@ -32,11 +33,11 @@ func (d *Document) Set(path, value string) error {
 }
 
 func parseValue(path, value string) (*node, error) {
-	n := &node{pos: pos{file: setFile}, kind: Scalar, text: value}
+	n := &node{pos: pos{file: setFile}, kind: scalar, text: value}
 	trimmed := strings.TrimSpace(value)
 	switch {
 	case trimmed == "null" || trimmed == "~":
-		n.kind, n.text = Null, ""
+		n.kind, n.text = null, ""
 		return n, nil
 	case trimmed == "" || !strings.Contains(`{["'`, trimmed[:1]):
 		return n, nil
@@ -61,18 +62,18 @@ func (n *node) put(path string, steps []step, v *node) (*node, error) {
 		return v, nil
 	}
 	at, s := pos{file: setFile}, steps[0]
-	if n.kind == Null {
-		n = &node{pos: at, kind: Mapping}
+	if n.kind == null {
+		n = &node{pos: at, kind: mapping}
 		if s.isIndex {
-			n.kind = List
+			n.kind = list
 		}
 	}
 	switch {
-	case n.kind == Scalar:
+	case n.kind == scalar:
 		return nil, at.errorf(path, "holds a single value: the path cannot lead through it")
-	case s.isIndex && n.kind != List:
+	case s.isIndex && n.kind != list:
 		return nil, at.errorf(path, "is a mapping: name a key, not the index %d", s.index)
-	case !s.isIndex && n.kind != Mapping:
+	case !s.isIndex && n.kind != mapping:
 		return nil, at.errorf(path, "is a list of %d: give an index, as in %s", len(n.items), item(path, 0))
 	case s.isIndex:
 		return n.putItem(item(path, s.index), steps, v)
@@ -99,6 +100,10 @@ func (n *node) putItem(path string, steps []step, v *node) (*node, error) {
 
 func (n *node) putKey(path string, steps []step, v *node) (*node, error) {
 	at, key := pos{file: setFile}, steps[0].key
+	if len(steps) == 1 && v.kind == null { // left in, it would name a body
+		n.entries = slices.DeleteFunc(n.entries, func(e entry) bool { return e.key == key })
+		return n, nil
+	}
 	e := n.entry(key)
 	if e == nil {
 		e = &entry{pos: at, key: key, value: &node{pos: at}}

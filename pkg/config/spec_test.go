@@ -14,14 +14,36 @@ type spec struct {
 		Threads int         `yaml:"threads"`
 		Memory  config.Size `yaml:"memory"`
 	} `yaml:"pipeline"`
-	Source config.Section             `yaml:"source,required" example:"{s3: {url: s3://bucket/prefix/}}"`
-	Feed   config.Section             `yaml:"feed"`
-	Job    *jobSpec                   `yaml:"job"`
-	Chain  []config.Section           `yaml:"chain"`
-	Sink   config.Section             `yaml:"sink"`
-	Sinks  config.Map[config.Section] `yaml:"sinks"`
+	Source struct {
+		S3     *s3Spec   `yaml:"s3"`
+		Memory *bodiless `yaml:"memory"`
+	} `yaml:"source,required" example:"{s3: {url: s3://bucket/prefix/}}"`
+	Feed *struct {
+		Memory *bodiless `yaml:"memory"`
+		SQS    *bodiless `yaml:"sqs"`
+	} `yaml:"feed"`
+	Job   *jobSpec            `yaml:"job"`
+	Chain []stepSpec          `yaml:"chain"`
+	Sink  *sinkSpec           `yaml:"sink"`
+	Sinks map[string]sinkSpec `yaml:"sinks"`
 
 	Built string // in code only
+}
+
+type bodiless struct{}
+
+type stepSpec struct {
+	Filter string    `yaml:"filter"`
+	Select []string  `yaml:"select"`
+	Drop   *bodiless `yaml:"drop"`
+}
+
+type sinkSpec struct {
+	File *struct {
+		Path string `yaml:"path,required"`
+	} `yaml:"file"`
+	Stdout    *bodiless `yaml:"stdout"`
+	Blackhole *bodiless `yaml:"blackhole"`
 }
 
 type jobSpec struct {
@@ -43,10 +65,9 @@ type s3Spec struct {
 	Ratio       float64          `yaml:"ratio"`
 	Share       *float64         `yaml:"share"`
 	Settings    map[string]int64 `yaml:"settings"`
-	Labels      config.Map[int]  `yaml:"labels"`
+	Labels      map[string]int   `yaml:"labels"`
 	Codec       codec            `yaml:"codec"`
-	Password    config.Secret    `yaml:"password"`
-	Extra       config.Value     `yaml:"extra"`
+	Password    string           `yaml:"password"`
 	Modified    struct {
 		After  config.Time `yaml:"after"`
 		Before config.Time `yaml:"before"`
@@ -69,34 +90,13 @@ func (c *codec) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// load reads all parts of a file as the application does, and returns every
-// complaint.
-func load(name string, text []byte, env func(string) (string, bool)) (spec, s3Spec, error) {
+// load parses and reads a file.
+func load(name string, text []byte, env func(string) (string, bool)) (spec, error) {
 	var s spec
-	var s3 s3Spec
 	doc, err := config.Parse(name, text, env)
 	if err != nil {
-		return s, s3, err
+		return s, err
 	}
-	errs := []error{doc.Decode(&s)}
-	if !s.Source.IsZero() {
-		if err := s.Source.OneOf("s3", "memory"); err != nil {
-			errs = append(errs, err)
-		} else {
-			errs = append(errs, s.Source.Decode(&s3))
-		}
-	}
-	if !s.Feed.IsZero() {
-		errs = append(errs, s.Feed.OneOf("memory", "sqs"))
-	}
-	if !s.Sink.IsZero() {
-		errs = append(errs, s.Sink.OneOf("file", "stdout", "blackhole"))
-		if s.Sink.Name() == "file" {
-			var file struct {
-				Path string `yaml:"path,required"`
-			}
-			errs = append(errs, s.Sink.Decode(&file))
-		}
-	}
-	return s, s3, config.Join(errs...)
+	err = doc.Decode(&s)
+	return s, err
 }

@@ -8,14 +8,10 @@ func hint(name string, known []string) string {
 	if guess := suggest(name, known); guess != "" {
 		return ", did you mean " + guess + "?"
 	}
-	return listed("; known here: ", known)
-}
-
-func listed(before string, names []string) string {
-	if len(names) == 0 {
+	if len(known) == 0 {
 		return ""
 	}
-	return before + strings.Join(names, ", ")
+	return "; known here: " + strings.Join(known, ", ")
 }
 
 // suggest returns the known name that name most probably stands for: one that

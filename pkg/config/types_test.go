@@ -1,16 +1,11 @@
 package config_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/spate-go/spate/pkg/config"
 )
@@ -103,43 +98,4 @@ func TestTimes(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestASecretDoesNotPrint(t *testing.T) {
-	type holder struct {
-		Shown  config.Secret            `json:"shown"`
-		Named  map[string]config.Secret `json:"named"`
-		hidden config.Secret
-	}
-	s := config.NewSecret(secret)
-	h := holder{s, map[string]config.Secret{"a": s}, s}
-	if s.Reveal() != secret || s.IsZero() || h.hidden.Reveal() != secret {
-		t.Fatal("the secret is lost")
-	}
-	var out bytes.Buffer
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%p", "%T", "%c", "%10.3s"} {
-		if got := fmt.Sprintf(verb, s); got != "***" && verb != "%T" && verb != "%p" {
-			t.Errorf("%s shows %s", verb, got)
-		}
-		fmt.Fprintf(&out, verb+verb+verb+verb+"\n", s, &s, h, []config.Secret{s})
-	}
-	for _, l := range []*slog.Logger{slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))} {
-		l.Info("x", "s", s, "h", h, "p", &s)
-	}
-	for _, v := range []any{s, &s, h, map[string]any{"a": s}} {
-		j, err := json.Marshal(v)
-		y, err2 := yaml.Marshal(v)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
-		out.Write(j)
-		out.Write(y)
-	}
-	fmt.Fprintln(&out, s, s.String(), s.GoString(), fmt.Errorf("x: %v %w", s, fmt.Errorf("%+v", h)))
-	if lower := strings.ToLower(out.String()); strings.Contains(lower, "hunter2") || strings.Contains(lower, fmt.Sprintf("%x", "hunter2")) {
-		t.Errorf("it printed:\n%s", out.String())
-	}
-	if (config.Secret{}).Reveal() != "" || !(config.Secret{}).IsZero() || !config.NewSecret("").IsZero() {
-		t.Error("no secret is not empty")
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/spate-go/spate/cmd/spate/internal/progress"
+	"github.com/spate-go/spate/pkg/app/internal/progress"
 )
 
 // terminal opens a pseudo-terminal: what is written to the second file comes out
@@ -42,10 +43,9 @@ func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
 	return screen, tty
 }
 
-var escape = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+var escape = regexp.MustCompile(`\x1b\[([0-9;?]*)([A-Za-z])`)
 
-// show runs a display on a terminal and returns all that it wrote, without the
-// movements of the cursor.
+// show runs a display on a terminal and returns all that it wrote.
 func show(t *testing.T, columns uint16, during func(d *progress.Display, at *atomic.Pointer[progress.Snapshot])) string {
 	t.Helper()
 	screen, tty := terminal(t, columns)
@@ -63,14 +63,19 @@ func show(t *testing.T, columns uint16, during func(d *progress.Display, at *ato
 	_, _ = io.WriteString(d, "after\n")
 	_ = tty.Close()
 	<-read
-	return strings.ReplaceAll(escape.ReplaceAllString(out.String(), ""), "\r", "")
+	return out.String()
+}
+
+// plain is what was written without the movements of the cursor.
+func plain(written string) string {
+	return strings.ReplaceAll(escape.ReplaceAllString(written, ""), "\r", "")
 }
 
 func TestBarsOnATerminal(t *testing.T) {
 	growing := progress.Snapshot{
 		ListedObjects: 5000, DoneObjects: 1204, FailedObjects: 3, ListedBytes: 2000 * mib, DoneBytes: 512 * mib, Records: 2_100_000, Listing: true,
 	}
-	got := show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
+	got := plain(show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
 		at.Store(&growing)
 		time.Sleep(50 * time.Millisecond)
 		_, _ = io.WriteString(d, "a warning\n")
@@ -80,7 +85,10 @@ func TestBarsOnATerminal(t *testing.T) {
 		at.Store(&complete)
 		time.Sleep(50 * time.Millisecond)
 		_, _ = io.WriteString(d, "a last warning\n")
-	})
+	}))
+	if bar := regexp.MustCompile(`objects  \[=+>-+\] 1,204/5,000\+ objects  3 failed`); !bar.MatchString(got) {
+		t.Errorf("no bar looks like %s", bar)
+	}
 	for _, want := range []string{
 		"1,204/5,000+ objects", "3 failed", "512 MiB/2.0 GiB+", "2.1 M records", "+ left", "[=", "a warning\n", "a last warning\n",
 		"4,997/5,000 objects", "100%", "halted: denied", "2.0 GiB/2.0 GiB", "\nafter\n",
@@ -97,11 +105,66 @@ func TestBarsOnATerminal(t *testing.T) {
 	}
 }
 
+// after plays what was written to a terminal and returns the rows it leaves.
+func after(written string) []string {
+	rows, at := []string{""}, 0
+	for written != "" {
+		if m := escape.FindStringSubmatch(written); m != nil && strings.HasPrefix(written, m[0]) {
+			n, _ := strconv.Atoi(m[1])
+			switch m[2] {
+			case "A":
+				at = max(0, at-max(n, 1))
+			case "J":
+				rows = append(rows[:at], "")
+			}
+			written = written[len(m[0]):]
+			continue
+		}
+		switch c := written[0]; c {
+		case '\r':
+		case '\n':
+			if at++; at == len(rows) {
+				rows = append(rows, "")
+			}
+		default:
+			rows[at] += string(c)
+		}
+		written = written[1:]
+	}
+	return rows
+}
+
+func TestBarsGiveWayToTheLastLine(t *testing.T) {
+	got := after(show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
+		at.Store(&progress.Snapshot{ListedObjects: 9, DoneObjects: 4, ListedBytes: 90, DoneBytes: 40})
+		time.Sleep(30 * time.Millisecond)
+		_, _ = io.WriteString(d, "a warning\n")
+		time.Sleep(30 * time.Millisecond)
+		_, _ = io.WriteString(d, "a last warning\n")
+	}))
+	if len(got) != 5 || got[0] != "a warning" || got[1] != "a last warning" || !strings.Contains(got[2], "s  4/9 objects  44%") || got[3] != "after" {
+		t.Errorf("the terminal shows\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestPlainHasNoBarsOnATerminalEither(t *testing.T) {
+	screen, tty := terminal(t, 80)
+	d := progress.Start(tty, progress.Plain, func() progress.Snapshot { return progress.Snapshot{} }, progress.Options{Interval: time.Millisecond})
+	time.Sleep(20 * time.Millisecond)
+	d.Stop()
+	buf := make([]byte, 4096)
+	n, err := screen.Read(buf)
+	if err != nil || escape.Match(buf[:n]) || !strings.HasPrefix(string(buf[:n]), "0s  0/0 objects") {
+		t.Errorf("got %q, %v", buf[:n], err)
+	}
+	_ = tty.Close()
+}
+
 func TestBarsFitANarrowTerminal(t *testing.T) {
-	got := show(t, 40, func(_ *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
+	got := plain(show(t, 40, func(_ *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
 		at.Store(&progress.Snapshot{ListedObjects: 5_000_000, DoneObjects: 1_204_000, ListedBytes: 1 << 42, DoneBytes: 1 << 41})
 		time.Sleep(50 * time.Millisecond)
-	})
+	}))
 	lines := strings.Split(strings.TrimSuffix(got, "after\n"), "\n")
 	for _, line := range lines[:len(lines)-2] { // the last line may wrap: it is printed once
 		if len([]rune(line)) > 40 {
@@ -111,7 +174,7 @@ func TestBarsFitANarrowTerminal(t *testing.T) {
 }
 
 func TestBarsSurviveAnEmptyJob(t *testing.T) {
-	got := show(t, 80, func(*progress.Display, *atomic.Pointer[progress.Snapshot]) { time.Sleep(30 * time.Millisecond) })
+	got := plain(show(t, 80, func(*progress.Display, *atomic.Pointer[progress.Snapshot]) { time.Sleep(30 * time.Millisecond) }))
 	if !strings.Contains(got, "0/0 objects") || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Errorf("got %s", got)
 	}

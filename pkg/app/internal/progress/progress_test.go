@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spate-go/spate/cmd/spate/internal/progress"
+	"github.com/spate-go/spate/pkg/app/internal/progress"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -132,16 +132,23 @@ func TestTheIntervalIsAnOption(t *testing.T) {
 }
 
 func TestNoneShowsNothingAndLetsOtherLinesThrough(t *testing.T) {
-	var out bytes.Buffer
-	d := progress.Start(&out, progress.None, func() progress.Snapshot { return progress.Snapshot{Records: 1} }, progress.Options{Interval: time.Millisecond})
-	if _, err := io.WriteString(d, "a warning\n"); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(5 * time.Millisecond)
-	d.Stop()
-	if out.String() != "a warning\n" {
-		t.Errorf("got %q", out.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		calls := 0
+		d := progress.Start(&out, progress.None, func() progress.Snapshot { calls++; return progress.Snapshot{} }, progress.Options{})
+		if _, err := io.WriteString(d, "a warning\n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if calls != 0 {
+			t.Errorf("asked %d times", calls)
+		}
+		d.Stop()
+		if out.String() != "a warning\n" {
+			t.Errorf("got %q", out.String())
+		}
+	})
 }
 
 func TestStop(t *testing.T) {

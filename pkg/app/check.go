@@ -1,0 +1,97 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/config"
+	"github.com/spate-go/spate/pkg/plan"
+)
+
+// check returns all that is wrong and that no single field shows, each problem
+// made by errorf.
+func (c *Config) check(errorf errorf) error {
+	p := problems{errorf: errorf}
+	p.one("source", map[string]bool{"s3": c.Source.S3 != nil})
+	if s := c.Source.S3; s != nil && s.Target != 0 {
+		p.atLeast("source.s3.target", int64(s.Target), plan.MinTarget)
+	}
+	p.atLeast("pipeline.threads", int64(c.Pipeline.Threads), 0)
+	if f := c.Feed; f == nil {
+		p.add("feed", "required: say how units travel, in one process by feed: {memory: {}}")
+	} else {
+		p.one("feed", map[string]bool{"memory": f.Memory != nil, "sqs": f.SQS != nil})
+		p.atLeast("feed.units_held", int64(f.UnitsHeld), 0)
+		if f.Memory != nil {
+			p.atLeast("feed.memory.attempt_cap", int64(f.Memory.AttemptCap), 0)
+		}
+	}
+	if f := c.Framing; f != nil {
+		p.one("framing", map[string]bool{"ndjson": f.NDJSON != nil, "lines": f.Lines != nil})
+	}
+	if d := c.Decode; d != nil {
+		p.one("decode", map[string]bool{"json": d.JSON != nil, "raw": d.Raw != nil})
+	}
+	for i, s := range c.Chain {
+		p.one(fmt.Sprintf("chain[%d]", i), map[string]bool{"filter": s.Filter != "", "select": s.Select != nil})
+	}
+	if s := c.Sink; s != nil {
+		p.one("sink", map[string]bool{"file": s.File != nil, "stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil})
+	}
+	return config.Join(p.errs...)
+}
+
+// errorf makes an error about the value at path, or nil to leave it unsaid.
+type errorf func(path, format string, args ...any) error
+
+// plain is the errorf of a Config built in code, where a path is all there is.
+func plain(path, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...))
+}
+
+// concerns reports whether err is about the value at path, or one in it.
+func concerns(err error, path string) bool {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(many.Unwrap(), func(err error) bool { return concerns(err, path) })
+	}
+	e, ok := errors.AsType[*config.Error](err)
+	return ok && strings.HasPrefix(e.Path+".", path+".")
+}
+
+// problems collects what is wrong with a configuration.
+type problems struct {
+	errorf errorf
+	errs   []error
+}
+
+func (p *problems) add(path, format string, args ...any) {
+	p.errs = append(p.errs, p.errorf(path, format, args...))
+}
+
+// one wants exactly one of the components of a section set.
+func (p *problems) one(path string, set map[string]bool) {
+	var known, given []string
+	for name, is := range set {
+		known = append(known, name)
+		if is {
+			given = append(given, name)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(given)
+	switch len(given) {
+	case 0:
+		p.add(path, "needs one of: %s", strings.Join(known, ", "))
+	case 1:
+	default:
+		p.add(path, "has %s: keep one", strings.Join(given, " and "))
+	}
+}
+
+func (p *problems) atLeast(path string, n, least int64) {
+	if n < least {
+		p.add(path, "%d is less than %d", n, least)
+	}
+}
