@@ -53,7 +53,6 @@ func (w *worker) Process(b *Batch, out *Output) error {
 func (w *worker) run(b *Batch, i int) (next int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.undecoded = false
 			next, err = i+1, w.fail(failure.Operator, w.onFailed, fmt.Errorf("panic: %v%s", p, origin()))
 		}
 	}()

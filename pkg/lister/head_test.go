@@ -1,6 +1,7 @@
 package lister_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -28,6 +29,24 @@ func TestOnlyTheFirstBytesOfWhatWouldBeCutAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, w.asked); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
+	t.Run("nothing of what could not be cut anyway", func(t *testing.T) {
+		w := newZoo(t)
+		for i := range w.objects {
+			if w.objects[i].Key == "p/07/big.json" {
+				w.objects[i].ETag = ""
+			}
+		}
+		o := zooOptions()
+		o.Filter.SkipArchived = false
+		if err := w.run(o); err != nil {
+			t.Fatal(err)
+		}
+		w.check(o)
+		slices.Sort(w.asked)
+		if diff := cmp.Diff(want[1:], w.asked); diff != "" {
+			t.Errorf("reads (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("none where nothing is cut", func(t *testing.T) {
 		w := newZoo(t)
 		o := zooOptions()
@@ -112,6 +131,32 @@ func TestContentDecidesWhatIsCut(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAnObjectThatChangesWhileItIsLookedAtIsNotCut(t *testing.T) {
+	w := newZoo(t)
+	w.changed = []string{"p/07/big.json"}
+	if err := w.run(zooOptions()); err != nil {
+		t.Fatal(err)
+	}
+	w.check(zooOptions())
+	if w.units("p/07/big.json") != 1 || w.units("p/10/big.json") != 2 {
+		t.Errorf("%d units, and %d of its neighbour; want 1 and 2", w.units("p/07/big.json"), w.units("p/10/big.json"))
+	}
+}
+
+func TestACancelledLookDecidesNothing(t *testing.T) {
+	w := newZoo(t)
+	w.size = 1000
+	ctx, cancel := context.WithCancel(t.Context())
+	w.heads["p/07/big.json"] = func() ([]byte, error) {
+		cancel()
+		return nil, ctx.Err()
+	}
+	err := lister.New(w, planner{w}, w, zooOptions()).Run(ctx, "job", w.start())
+	if want := 1 + len(w.asked); !errors.Is(err, context.Canceled) || w.seen() != want {
+		t.Errorf("%v after %d calls, want that it was cancelled, after %d", err, w.seen(), want)
 	}
 }
 

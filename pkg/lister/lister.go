@@ -136,7 +136,6 @@ func (r *run) page(ctx context.Context, page object.Page) error {
 		}
 	}
 	if !r.packer.Open() {
-		r.stretch.pass(page.Last)
 		r.stretch.settle()
 	}
 	return r.publish(ctx, false)

@@ -27,7 +27,7 @@ func (w *world) finish(id unit.ID) {
 }
 
 func TestEveryObjectOfAPrefixIsPlannedOnce(t *testing.T) {
-	for _, size := range []int{1, 2, 7, 50, 1000} {
+	for _, size := range []int{1, 2, 7, 30, 45, 1000} {
 		t.Run(fmt.Sprintf("listed %d keys at a time", size), func(t *testing.T) {
 			w := newZoo(t)
 			w.size = size
@@ -79,8 +79,8 @@ func TestAnEmptyPrefixEndsWithoutUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.check(zooOptions())
-	if !w.finished || w.sends > 0 {
-		t.Errorf("finished %v, %d messages", w.finished, w.sends)
+	if !w.finished || len(w.sends) > 0 {
+		t.Errorf("finished %v, %d sends", w.finished, len(w.sends))
 	}
 }
 
@@ -148,6 +148,40 @@ func TestAnObjectOfManyRangesIsPublishedInParts(t *testing.T) {
 	w.chained("")
 	if len(w.pages) < 6 {
 		t.Errorf("%d pages for 5502 units", len(w.pages))
+	}
+}
+
+func TestAPageOfTheLedgerIsBoundedWhateverTheListingIs(t *testing.T) {
+	var objects []object.Listed
+	for i := range 3000 {
+		objects = append(objects, object.Listed{Object: unit.Object{Key: fmt.Sprintf("%04d", i), Size: mib, ETag: "e"}})
+	}
+	w := newWorld(t, objects)
+	w.size = 5000
+	if err := w.run(zooOptions()); err != nil {
+		t.Fatal(err)
+	}
+	w.check(zooOptions())
+	w.chained("")
+	if len(w.sends) != 2*16+15 {
+		t.Errorf("%d sends for pages of 1024, 1024 and 952 units, want full ones", len(w.sends))
+	}
+}
+
+func TestLongDescriptorsAreSentFewAtATime(t *testing.T) {
+	var objects []object.Listed
+	for i := range 1000 {
+		key := fmt.Sprintf("%04d", i) + strings.Repeat("\x01", 1020)
+		objects = append(objects, object.Listed{Object: unit.Object{Key: key, Size: 1, ETag: "e"}})
+	}
+	w := newWorld(t, objects)
+	w.size = 1000
+	if err := w.run(zooOptions()); err != nil {
+		t.Fatal(err)
+	}
+	w.check(zooOptions())
+	if n := len(w.sends); n < 6 || n > 9 {
+		t.Errorf("%d sends of %v messages, want about seven of five", n, w.sends)
 	}
 }
 

@@ -41,10 +41,5 @@ func transient(err error) bool { return failure.Is(err, failure.Transient) }
 // passing: ledger and feed take the same call any number of times, so all is
 // tried again but what they decided.
 func passing(err error) bool {
-	for _, final := range []error{ledger.ErrNoJob, ledger.ErrState, ledger.ErrFenced, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, final) {
-			return false
-		}
-	}
-	return !failure.Is(err, failure.Job)
+	return !errors.Is(err, ledger.ErrNoJob) && !errors.Is(err, ledger.ErrState) && !failure.Is(err, failure.Job)
 }

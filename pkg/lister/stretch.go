@@ -20,7 +20,7 @@ type stretch struct {
 	after string // the page begins after this key
 	last  string // up to this key everything is settled
 	seen  string // up to this key everything is carried
-	part  int    // pages so far that ended within one object
+	part  int    // pages so far that ended within an object
 
 	units   []*unit.Unit
 	settled ledger.Inventory
@@ -31,19 +31,17 @@ func startAt(key string) stretch { return stretch{after: key, last: key, seen: k
 
 func (s *stretch) full() bool { return len(s.units) >= maxUnits }
 
-// pass says that there is nothing up to key but what was seen.
-func (s *stretch) pass(key string) { s.seen = max(s.seen, key) }
-
 // take carries an object of a unit.
 func (s *stretch) take(o unit.Object) {
 	s.carried.Objects++
 	s.carried.Bytes += o.Size
-	s.pass(o.Key)
+	s.seen = o.Key
 }
 
 // skip carries an object that no unit holds.
 func (s *stretch) skip(o unit.Object, v plan.Verdict) {
 	switch v {
+	case plan.Take: // is for take
 	case plan.Directory:
 		s.carried.Directory++
 	case plan.Excluded:
@@ -54,16 +52,14 @@ func (s *stretch) skip(o unit.Object, v plan.Verdict) {
 		s.carried.Archived++
 		s.carried.ArchivedBytes += o.Size
 	}
-	s.pass(o.Key)
+	s.seen = o.Key
 }
 
 // settle says that no open unit holds any of what is carried.
 func (s *stretch) settle() {
 	s.settled.Add(s.carried)
 	s.carried = ledger.Inventory{}
-	if s.seen != s.last {
-		s.last, s.part = s.seen, 0
-	}
+	s.last = s.seen
 }
 
 // next returns the page that the stretch has become, and whether it says

@@ -3,6 +3,7 @@ package lister_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -74,11 +75,13 @@ type world struct {
 
 	mu       sync.Mutex // guards all below
 	asked    []string   // ReadRange calls
+	reading  int        // bodies that are not closed
+	changed  []string   // keys of which a reader is told only when it closes them
 	pages    []ledger.Page
 	known    map[unit.ID]bool
 	finished bool
 	sent     map[unit.ID][]byte
-	sends    int // messages, repeated ones included
+	sends    []int // messages of each Send, repeated ones included
 }
 
 func newWorld(t *testing.T, objects []object.Listed) *world {
@@ -126,7 +129,25 @@ type pinned struct {
 	o unit.Object
 }
 
-func (p pinned) Close() error { return nil }
+func (p pinned) Close() error {
+	if slices.Contains(p.w.changed, p.o.Key) {
+		return failure.New(failure.Member, failure.ETagDrift, errors.New("changed while it was read"))
+	}
+	return nil
+}
+
+// counted is a body that says when it is closed.
+type counted struct {
+	io.Reader
+	w *world
+}
+
+func (c counted) Close() error {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.w.reading--
+	return nil
+}
 
 func (p pinned) ReadRange(_ context.Context, off, n int64) (body io.ReadCloser, err error) {
 	err = p.w.around(func() error {
@@ -134,14 +155,21 @@ func (p pinned) ReadRange(_ context.Context, off, n int64) (body io.ReadCloser, 
 		p.w.asked = append(p.w.asked, fmt.Sprintf("%s %s %d+%d", p.o.Key, p.o.ETag, off, n))
 		head, ok := p.w.heads[p.o.Key]
 		p.w.mu.Unlock()
-		if !ok {
-			body = io.NopCloser(strings.NewReader(strings.Repeat("x", int(n))))
-			return nil
+		b := bytes.Repeat([]byte("x"), int(n))
+		if ok {
+			if b, err = head(); err != nil {
+				return err
+			}
 		}
-		b, err := head()
-		body = io.NopCloser(bytes.NewReader(b))
-		return err
+		p.w.mu.Lock()
+		defer p.w.mu.Unlock()
+		p.w.reading++
+		body = counted{bytes.NewReader(b), p.w}
+		return nil
 	})
+	if err != nil && body != nil {
+		body.Close() // the answer is lost, and nobody holds it
+	}
 	return body, err
 }
 
@@ -211,8 +239,8 @@ func (w *world) Send(_ context.Context, ms ...feed.Message) error {
 			}
 			total += len(m.Body)
 			w.sent[m.ID] = m.Body
-			w.sends++
 		}
+		w.sends = append(w.sends, len(ms))
 		if len(ms) > 1 && (len(ms) > 64 || total > mib) {
 			w.t.Errorf("%d messages of %d bytes in one send", len(ms), total)
 		}
@@ -231,6 +259,9 @@ func (w *world) check(o lister.Options) {
 	}
 	if !m.Listed || m.State != ledger.Running || m.Planned != len(w.sent) {
 		w.t.Fatalf("listed %v, %s, %d units planned; %d are in the feed", m.Listed, m.State, m.Planned, len(w.sent))
+	}
+	if w.reading != 0 {
+		w.t.Errorf("%d bodies were left open", w.reading)
 	}
 	bytesOf, whole := w.covered()
 	var want ledger.Inventory
@@ -302,6 +333,14 @@ func zoo() []object.Listed {
 	}
 	for i := range 40 {
 		add(fmt.Sprintf("p/%02d/small.json", i), int64(1+i*9000), false)
+	}
+	// A key that a unit begins with, whatever was open before it.
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("p/33/anchor-%d", i)
+		if sum := sha256.Sum256([]byte(key)); sum[0] == 0 && sum[1] < 64 {
+			add(key, 9, false)
+			break
+		}
 	}
 	add("p/", 0, false)
 	add("p/03/", 0, false)

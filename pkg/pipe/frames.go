@@ -100,12 +100,6 @@ func (r *run) named(c *cursor, err error) error {
 // piece frames and processes what buf holds and returns how much of it is
 // dealt with.
 func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []byte, final bool) (int, error) {
-	select {
-	case r.threads <- struct{}{}:
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	defer func() { <-r.threads }()
 	frames, used, frameErr := framer.Split(r.w.frames[:0], buf, final)
 	r.w.frames = frames[:0]
 	if c.limit != noLimit {
@@ -149,7 +143,7 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 		// The first frame that ends at or after the cut ends its segment.
 		end := c.taken + r.cut.Left() - c.base
 		n := sort.Search(len(frames), func(i int) bool { return int64(frames[i].Next) >= end })
-		n, err := r.process(c, buf, frames[:min(n+1, len(frames))])
+		n, err := r.process(ctx, c, buf, frames[:min(n+1, len(frames))])
 		if n > 0 {
 			next := c.base + int64(frames[n-1].Next)
 			sealed := r.cut.Take(next - c.taken)
@@ -168,17 +162,19 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 
 // process runs the chain on frames of one segment and returns how many of them
 // it dealt with.
-func (r *run) process(c *cursor, buf []byte, frames []record.Frame) (int, error) {
+func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) (int, error) {
 	before, undecoded := r.out.Counts, r.out.Undecoded
 	b := chain.Batch{Object: c.object, Buf: buf, Frames: frames, First: c.index}
 	for i := range r.out.Sinks {
 		r.out.Sinks[i].Data = room(r.out.Sinks[i].Data)
 	}
-	err := r.w.chain.Process(&b, &r.out)
+	err := r.transform(ctx, &b)
 	r.metrics.processed(before, r.out.Counts, r.out.Undecoded-undecoded)
 	n := len(frames)
 	if e, ok := errors.AsType[*chain.RecordError](err); ok {
 		n = int(e.Index - c.index)
+	} else if err != nil {
+		n = 0
 	}
 	c.index += int64(n)
 	if err == nil {
@@ -192,6 +188,17 @@ func (r *run) process(c *cursor, buf []byte, frames []record.Frame) (int, error)
 		return n, r.named(c, err)
 	}
 	return n, nil
+}
+
+// transform runs the chain when a thread is free. Waiting for a sink holds none.
+func (r *run) transform(ctx context.Context, b *chain.Batch) error {
+	select {
+	case r.threads <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-r.threads }()
+	return r.w.chain.Process(b, &r.out)
 }
 
 // room makes room for a piece's rows as they usually are. It grows in few

@@ -37,18 +37,22 @@ func (p *Pipe) admit(ctx context.Context, s series) (unit.Counts, error) {
 		block:  blockBytes * int64(len(p.Sinks)),
 	}
 	for {
-		if err := p.Budget.Acquire(ctx, f.total()); err != nil {
-			return unit.Counts{}, fmt.Errorf("%s: %w", s.unit.Objects[0].Key, err)
+		counts, err := p.under(ctx, s, f)
+		g, ok := errors.AsType[*growError](err)
+		if !ok {
+			return counts, err
 		}
-		m := &memory{budget: p.Budget, floor: f, held: f.total()}
-		counts, err := p.run(ctx, s, m)
-		p.Budget.Release(m.held)
-		if g, ok := errors.AsType[*growError](err); ok {
-			f = g.floor
-			continue
-		}
-		return counts, err
+		f = g.floor
 	}
+}
+
+func (p *Pipe) under(ctx context.Context, s series, f floor) (unit.Counts, error) {
+	if err := p.Budget.Acquire(ctx, f.total()); err != nil {
+		return unit.Counts{}, fmt.Errorf("%s: %w", s.unit.Objects[0].Key, err)
+	}
+	m := &memory{budget: p.Budget, floor: f, held: f.total()}
+	defer func() { p.Budget.Release(m.held) }()
+	return p.run(ctx, s, m)
 }
 
 // memory is what one series holds. It is used by one goroutine.

@@ -2,7 +2,6 @@ package pipe_test
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -121,14 +120,45 @@ func TestAFloorThatCannotFitIsRefused(t *testing.T) {
 	}
 }
 
-func TestAPanicOfAChainConstructorIsNotSwallowed(t *testing.T) {
+// panicking is a worker that panics once.
+type panicking struct {
+	chain.Worker
+	calm *bool
+}
+
+func (p panicking) Process(b *chain.Batch, out *chain.Output) error {
+	if !*p.calm {
+		*p.calm = true
+		panic("worker")
+	}
+	return p.Worker.Process(b, out)
+}
+
+func TestAPanicOfAWorkerLeavesNothingHeld(t *testing.T) {
 	k := newKit(t)
-	k.config.Chain = func() chain.Worker { panic(errors.New("no worker")) }
+	calm := false
+	k.config.Chain = func() chain.Worker { return panicking{chain.Raw("\n")(), &calm} }
+	k.config.Threads = 1
+	k.config.Budget = budget.New(64 << 20)
 	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)))
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
+	p := k.pipe(capturesink.Options{})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed: the reader would take the unit for read")
+			}
+		}()
+		_, _ = p.Rest(t.Context(), u, u.ID(), nil, k.found)
 	}()
-	_, _ = k.pipe(capturesink.Options{}).Rest(t.Context(), u, u.ID(), nil, k.found)
+	if k.bucket.OpenBodies() > 0 {
+		t.Error("a body was left open")
+	}
+	if !k.config.Budget.TryAcquire(64 << 20) {
+		t.Fatal("memory was left held")
+	}
+	k.config.Budget.Release(64 << 20)
+	k.rest(p, u)
+	if got := len(k.sink.Rows()); got != 10 {
+		t.Errorf("%d rows, want 10", got)
+	}
 }

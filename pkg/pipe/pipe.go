@@ -46,7 +46,7 @@ type Config struct {
 	Chain  chain.Constructor
 	Sinks  []NamedSink
 	Budget *budget.Budget
-	// Threads bounds how many pieces are framed and processed at once.
+	// Threads bounds how many pieces go through the chain at once.
 	Threads int
 	// Force overrides the codec that the content shows; "" goes by content.
 	Force codec.Codec

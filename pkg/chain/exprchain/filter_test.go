@@ -8,7 +8,8 @@ import (
 
 const sample = `{"status":503,"ms":1.50,"big":9007199254740993,"huge":123456789012345678901234567890,` +
 	`"wide":1e400,"tiny":1e-400,"neg":-0,"name":"caf\u00e9 \"x\"","ok":true,"no":false,"none":null,` +
-	`"tags":["a","b",3],"http":{"path":"/api/v1","code":{"n":7}},"object":{"key":"mine"},"odd name":1,"id":"7"}`
+	`"tags":["a","b",3],"http":{"path":"/api/v1","code":{"n":7}},"object":{"key":"mine"},"odd name":1,"id":"7",` +
+	`"min":-9223372036854775808,"max":9223372036854775807}`
 
 // judge judges each case as a test on the record's bytes and in the virtual
 // machine, which must agree. Members are written $name.
@@ -111,7 +112,7 @@ func TestFilterOfEverythingElse(t *testing.T) {
 		`this.object.key == "mine"`:                              "true",
 		`this["object"]["key"] == "mine"`:                        "true",
 		`this["odd name"] == 1`:                                  "true",
-		`len(this) == 16`:                                        "true",
+		`len(this) == 18`:                                        "true",
 		`tags[0] == "a"`:                                         "true",
 		`tags[-1] == 3`:                                          "true",
 		`tags[9] == nil`:                                         "true",
@@ -139,6 +140,18 @@ func TestFilterOfEverythingElse(t *testing.T) {
 		`big * 10000 > 1`:                                        "record 100: filter: line 1, column 5: 9007199254740993 * 10000 is beyond 64 bits: use float(…)",
 		`gone + 1 > 0`:                                           "record 100: filter: line 1, column 6: invalid operation: <nil> + int",
 		`huge + 1 > 0`:                                           "record 100: filter: line 1, column 6: invalid operation: jsondecode.Number + int",
+		`let l = [nil, 1]; l == [nil, 1]`:                        "true",
+		`{"x": nil} == {"y": nil}`:                               "false",
+		`{"x": nil} == {"x": nil}`:                               "true",
+		`any(tags, let y = #; y == "b") && y == nil`:             "true",
+		`any([{"ok": nil}, {"ok": true}], .ok)`:                  "true",
+		`len(1..99999) > 1`:                                      "true",
+		`len(1..100001) > 1`:                                     "record 100: filter: line 1, column 6: memory budget exceeded",
+		`min + status < 0`:                                       "true",
+		`min - 1 < 0`:                                            "record 100: filter: line 1, column 5: -9223372036854775808 - 1 is beyond 64 bits: use float(…)",
+		`max + 1 > 0`:                                            "record 100: filter: line 1, column 5: 9223372036854775807 + 1 is beyond 64 bits: use float(…)",
+		`min * -1 > 0`:                                           "record 100: filter: line 1, column 5: -9223372036854775808 * -1 is beyond 64 bits: use float(…)",
+		`0 * min + min - 0 == min`:                               "true",
 		`status`:                                                 "record 100: filter: want a boolean, got number",
 		`id && ok`:                                               "record 100: filter: want a boolean, got string",
 		`tags[0]`:                                                "record 100: filter: line 1, column 5: want a boolean, got string",
@@ -151,6 +164,27 @@ func TestFilterOfEverythingElse(t *testing.T) {
 		if got := verdict(t, text, sample); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+func TestObjectsAreToldApart(t *testing.T) {
+	w := compile(t, chain.Fail, selects("y: object.partition.year", "object.key"))()
+	out := &chain.Output{Sinks: make([]chain.Rows, 1)}
+	for _, key := range []string{"year=1/a", "year=2/year=3/b<&>c", "year=4", "year=%zz/d", "x/year=5"} {
+		b := batch(`{}`)
+		b.Object.Key = key
+		if err := w.Process(b, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `{"y":"1","key":"year=1/a"}
+{"y":"3","key":"year=2/year=3/b<&>c"}
+{"y":null,"key":"year=4"}
+{"y":"%zz","key":"year=%zz/d"}
+{"y":null,"key":"x/year=5"}
+`
+	if got := string(out.Sinks[0].Data); got != want {
+		t.Errorf("got %s", got)
 	}
 }
 

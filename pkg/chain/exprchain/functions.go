@@ -195,7 +195,7 @@ func integerMath(op string, x, y int) (n int, fits bool) {
 		return 0, true
 	}
 	n = x * y
-	return n, n/y == x && !(x == -1 && y == math.MinInt) && !(y == -1 && x == math.MinInt)
+	return n, n/y == x && !(y == -1 && x == math.MinInt)
 }
 
 func typeName(v any) string {

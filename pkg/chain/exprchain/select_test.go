@@ -79,6 +79,9 @@ func TestWithoutStepsRecordsAreCheckedAndPassedOn(t *testing.T) {
 	if _, err := run(compile(t, chain.Fail), lines...); err == nil || !strings.HasPrefix(err.Error(), "record 101: decode json: want more") {
 		t.Errorf("got %v", err)
 	}
+	if out, _ := run(compile(t, chain.Fail), "{\n\"a\": \"\\n\"\n}"); string(out.Sinks[0].Data) != `{"a": "\n"}`+"\n" {
+		t.Errorf("over lines: got %q", out.Sinks[0].Data)
+	}
 	strict, err := exprchain.Compile(nil, exprchain.Options{Decode: jsondecode.Options{DisallowDuplicateKeys: true}})
 	if err != nil {
 		t.Fatal(err)

@@ -109,6 +109,17 @@ func TestDocumentAgreesOnMutants(t *testing.T) {
 	}
 }
 
+func TestKeysOfAnyLength(t *testing.T) {
+	for n := range 130 {
+		p := jsondecode.Path{strings.Repeat("k", n)}
+		var doc jsondecode.Document
+		err := jsondecode.Documents(jsondecode.Options{}, p).Decode(fmt.Appendf(nil, `{%q:1,%q:2,%q:3}`, p[0]+"k", p[0], "x"+p[0]), &doc)
+		if err != nil || string(doc.Raw(0)) != "2" {
+			t.Errorf("%d bytes: got %q, %v", n, doc.Raw(0), err)
+		}
+	}
+}
+
 func TestDuplicateKeys(t *testing.T) {
 	many := []byte(`{"k":0`) // a square of this would take minutes
 	for i := range 50_000 {
