@@ -126,7 +126,7 @@ func openSink(c *SinkConfig, p Pipeline, l location, o Options) (name string, s 
 	case p.Sink != nil:
 		return "custom", p.Sink, nil
 	case c == nil:
-		return "", nil, errors.New("sink: required: say where rows go, for instance\n\n  sink:\n    file: {path: out.ndjson}\n")
+		return "", nil, errors.New("sink: required: say where rows go, for instance\n\n  sink:\n    file: {path: out.ndjson}")
 	case c.Stdout != nil:
 		return "stdout", stdoutsink.New(o.Stdout), nil
 	case c.Blackhole != nil:
@@ -166,10 +166,10 @@ func resolve(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	target, err := filepath.EvalSymlinks(abs)
 	switch {
 	case err == nil:
-		return real, nil
+		return target, nil
 	case errors.Is(err, fs.ErrNotExist) && abs != string(os.PathSeparator):
 		parent, err := resolve(filepath.Dir(abs))
 		return filepath.Join(parent, filepath.Base(abs)), err

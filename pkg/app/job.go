@@ -254,8 +254,10 @@ func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error)
 func (j *Job) list(ctx context.Context, meta ledger.Meta) error {
 	err := j.lister.Run(ctx, j.name, meta)
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // stopped, which is no fault of the listing
 	case !failure.Is(err, failure.Job):
 		j.fail.Store(true)
 		return err

@@ -47,7 +47,7 @@ func parseValue(path, value string) (*node, error) {
 	quoted := trimmed[0] == '"' || trimmed[0] == '\''
 	switch {
 	case quoted && (err != nil || y.Kind != yaml.ScalarNode):
-		return n, nil
+		return n, nil //nolint:nilerr // text that only looks quoted, taken as it is
 	case err != nil:
 		return nil, n.errorf(path, "%q is not valid YAML: quote it as a whole if it is text", value)
 	}

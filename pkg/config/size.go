@@ -40,7 +40,7 @@ func (s *Size) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-const notSize = wrong("is not a size: write 64MiB, 10MB, 1.5GiB or a number of bytes")
+const errNotSize = wrong("is not a size: write 64MiB, 10MB, 1.5GiB or a number of bytes")
 
 func parseSize(s string) (Size, error) {
 	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -51,11 +51,11 @@ func parseSize(s string) (Size, error) {
 	number = strings.TrimSuffix(number, " ")
 	// Checked by hand: Rat would also read fractions, and exponents without bound.
 	if number == "" || len(number) > 32 || strings.Trim(number, "0123456789.") != "" {
-		return 0, notSize
+		return 0, errNotSize
 	}
 	n, ok := new(big.Rat).SetString(number)
 	if !ok {
-		return 0, notSize
+		return 0, errNotSize
 	}
 	n.Mul(n, new(big.Rat).SetInt64(factor))
 	switch {
@@ -91,5 +91,5 @@ func unitBytes(unit string) (int64, error) {
 		u := strings.ToUpper(unit)
 		return 0, wrong(fmt.Sprintf("could mean two sizes: write %siB (powers of 1024) or %sB (powers of 1000)", u, u))
 	}
-	return 0, notSize
+	return 0, errNotSize
 }

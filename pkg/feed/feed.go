@@ -60,19 +60,19 @@ type DeadLetter struct {
 	Err      error // of the last delivery; nil where the feed does not keep it
 }
 
-type retryAfter struct {
+type delayedError struct {
 	error
 	delay time.Duration
 }
 
-func (e *retryAfter) Unwrap() error { return e.error }
+func (e *delayedError) Unwrap() error { return e.error }
 
 // RetryAfter gives err the delay after which its message is due again.
-func RetryAfter(err error, d time.Duration) error { return &retryAfter{err, d} }
+func RetryAfter(err error, d time.Duration) error { return &delayedError{err, d} }
 
 // Delay is the delay that err carries, 0 if none.
 func Delay(err error) time.Duration {
-	if e, ok := errors.AsType[*retryAfter](err); ok {
+	if e, ok := errors.AsType[*delayedError](err); ok {
 		return e.delay
 	}
 	return 0

@@ -14,13 +14,13 @@ import (
 
 // sweep runs body with a world whose n-th call is the first to fail, for every n
 // until no call is left, not applied and applied with the answer lost.
-func sweep(t *testing.T, make func(*testing.T) *world, body func(w *world)) {
+func sweep(t *testing.T, newWorld func(*testing.T) *world, body func(w *world)) {
 	for _, applied := range []bool{false, true} {
 		calls := 0
 		for n := 1; ; n++ {
 			t.Run(fmt.Sprintf("call %d fails, applied %v", n, applied), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					w := make(t)
+					w := newWorld(t)
 					w.at, w.applied = n, applied
 					body(w)
 					calls = w.seen()

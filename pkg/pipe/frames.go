@@ -40,7 +40,7 @@ func (r *run) frames(ctx context.Context, m member) (int64, error) {
 		}
 		used, err := r.piece(ctx, c, framer, buf, readErr == io.EOF)
 		switch {
-		case err == errMemberEnd:
+		case errors.Is(err, errMemberEnd):
 			return c.index, nil
 		case err != nil:
 			return c.index, err

@@ -65,7 +65,7 @@ func (r *retrying) try(ctx context.Context, verb string, call func() error) erro
 		}
 		// The last wait is cut short, so that the budget ends with an attempt.
 		if e := r.wait(ctx, min(jitter(step), left), err); e != nil {
-			return fmt.Errorf("%s %s: %w (last error: %v)", verb, r.o.Name, e, err)
+			return fmt.Errorf("%s %s: %w (last error: %w)", verb, r.o.Name, e, err)
 		}
 		if err = call(); !failure.Is(err, failure.Transient) {
 			return err

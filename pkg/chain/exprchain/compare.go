@@ -131,5 +131,3 @@ func written(v any) (jsondecode.Number, bool) {
 	}
 	return "", false
 }
-
-func unixEpoch() time.Time { return time.Unix(0, 0) }

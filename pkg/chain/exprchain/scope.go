@@ -109,14 +109,6 @@ func (a attr) of(o *unit.Object) any {
 	return nil
 }
 
-// example is a value of the attribute's type.
-func (a attr) example() any {
-	if a.name == "partition" {
-		return ""
-	}
-	return attr{name: a.name}.of(&unit.Object{ETag: "e", LastModified: unixEpoch()})
-}
-
 // partition finds name=value among the directories of key, nearest to the
 // object first.
 func partition(key, name string) any {

@@ -16,7 +16,7 @@ func classify(err error) error {
 	if err == nil || !errors.As(err, &no) {
 		return failure.New(failure.Transient, failure.RetriesExhausted, err)
 	}
-	next := ""
+	var next string
 	switch no {
 	case syscall.ENOSPC, syscall.EDQUOT:
 		next = "free space or set sink.file.path to another disk"

@@ -354,7 +354,15 @@ func TestExistingOutput(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(filepath.Join(dir, ".hidden.ndjson"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		shut(t, open(t, filesink.Options{Path: dir}))
+	})
+	t.Run("Check lets a device pass", func(t *testing.T) {
+		if err := filesink.Check(filesink.Options{Path: "/dev/null"}); err != nil {
+			t.Fatal(err)
+		}
 	})
 	t.Run("Check creates nothing", func(t *testing.T) {
 		dir := t.TempDir()

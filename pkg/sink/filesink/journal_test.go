@@ -68,7 +68,7 @@ func TestContinuing(t *testing.T) {
 		write(t, s, block(unitA, 0, "1\n"), block(unitA, 1, "old\n"), block(unitA, 2, "old\n"), block(unitA, 1, "2\n"))
 		shut(t, s)
 		s = open(t, o)
-		write(t, s, block(unitA, 1, "2\n"), block(unitA, 2, "3\n"))
+		write(t, s, block(unitA, 2, "3\n")) // from a cursor
 		commit(t, s, unitA, 0)
 		shut(t, s)
 		holds(t, o.Path+string(unitA)+".ndjson", "1\n2\n3\n")

@@ -74,7 +74,7 @@ func copyPrefix(to, from string, n int64) error {
 	if err != nil {
 		return err
 	}
-	defer src.Close()
+	defer func() { _ = src.Close() }()
 	dst, err := os.Create(to)
 	if err != nil {
 		return err
