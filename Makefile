@@ -32,9 +32,9 @@ unit: ## tests that need neither an endpoint nor a built binary
 # What tests/ checks is not among what it imports, so a cached result there
 # says nothing: -count=1.
 test: ## every test that needs no AWS account; starts and stops the local endpoint
-	SPATE_TEST_AWS=required localstack/endpoint run bash -euc '\
-	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/); \
-	  go test -race -count=1 -timeout 15m ./tests/...'
+	@SPATE_TEST_AWS=required localstack/endpoint run bash -uc 'ok=true; \
+	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
+	  go test -race -count=1 -timeout 15m ./tests/... || ok=false; $$ok'
 
 demo: build ## the example job in one process: what it delivers and its report
 	@mkdir -p .cache

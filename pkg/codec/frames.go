@@ -44,10 +44,11 @@ func (f *frames) Read(p []byte) (int, error) {
 	}
 	n, err := f.in.Read(p[:min(int64(len(p)), f.left)])
 	f.left -= int64(n)
-	if err != nil {
-		f.err = endsInside(err)
+	if n > 0 {
+		return n, nil // an end that comes with bytes comes again after them
 	}
-	return n, f.err
+	f.err = endsInside(err)
+	return 0, f.err
 }
 
 // next finds the piece to hand out: a frame's header, or a block.

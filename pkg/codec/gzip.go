@@ -14,8 +14,8 @@ import (
 // are no member fail: dropping them would be silent.
 type gunzip struct {
 	src   *source
-	in    *bufio.Reader
-	z     *gzip.Reader // kept from object to object
+	in    *bufio.Reader // of src
+	z     *gzip.Reader  // kept from object to object
 	begun bool
 }
 
@@ -26,27 +26,18 @@ func (g *gunzip) reset(src *source, in *bufio.Reader) {
 func (g *gunzip) Read(p []byte) (int, error) {
 	if !g.begun {
 		g.begun = true
-		if err := g.begin(); err != nil {
+		if g.z == nil {
+			g.z = new(gzip.Reader)
+		}
+		if err := g.z.Reset(g.in); err != nil {
 			return 0, g.explain(err, "its header is not valid")
 		}
 	}
 	n, err := g.z.Read(p)
-	if err == nil || err == io.EOF && g.src.failed() == nil {
+	if err == nil || err == io.EOF {
 		return n, err
 	}
 	return n, g.explain(err, "what follows a member is not another one")
-}
-
-func (g *gunzip) begin() error {
-	if g.z == nil {
-		g.z = new(gzip.Reader)
-	}
-	// An end right here is in the middle of a signature that was seen before.
-	err := g.z.Reset(g.in)
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // explain gives the source's fault if it had one; badHeader says what a header

@@ -36,6 +36,8 @@ func TestWindow(t *testing.T) {
 		{"a later frame asks again for more", windowFrame(20, small) + windowFrame(24, small) + windowFrame(25, end), 0,
 			"smallsmallend", []int64{16 * mib, 32 * mib}, "", 0},
 		{"a later frame of less does not ask", windowFrame(25, small) + windowFrame(24, end), 0, "smallend", []int64{32 * mib}, "", 0},
+		{"a window that was granted is not asked for again", windowFrame(25, small) + windowFrame(24, small) + windowFrame(25, end), 0,
+			"smallsmallend", []int64{32 * mib}, "", 0},
 		{"a later frame over the cap is refused", windowFrame(20, small) + windowFrame(31, end), 0, "small", nil, "window of 2 GiB", 0},
 		{"what is refused is not read", windowFrame(20, small) + windowFrame(24, end), 0, "small", []int64{16 * mib}, "", 16 * mib},
 		{"content in one piece is its own window", singleSegment(20*mib, small), 0, "", []int64{20 * mib}, "", 20 * mib},
@@ -126,7 +128,7 @@ func drain(t *testing.T, r *codec.Reader, object string, piece []byte) (n int64)
 }
 
 func TestABombTakesNoMemory(t *testing.T) {
-	const content = 96 * mib
+	const content = 24 * mib
 	blocks := make([]string, 0, content/(128<<10))
 	for n := 128 << 10; n <= content; n += 128 << 10 {
 		blocks = append(blocks, rleBlock(n == content, 'x', 128<<10))
@@ -139,7 +141,7 @@ func TestABombTakesNoMemory(t *testing.T) {
 		piece := make([]byte, 256<<10)
 		var n int64
 		took := allocated(func() { n = drain(t, r, object, piece) })
-		if n != content || took > 4*mib {
+		if n != content || took > 2*mib {
 			t.Errorf("%s: %d bytes came out and %d were allocated", name, n, took)
 		}
 		r.Close()
@@ -149,21 +151,27 @@ func TestABombTakesNoMemory(t *testing.T) {
 func TestALargeWindowIsGivenBack(t *testing.T) {
 	r := codec.NewReader(codec.Options{})
 	defer r.Close()
-	held := func(object string) int64 {
+	held := func(object, next string) int64 {
 		drain(t, r, object, make([]byte, 4<<10))
-		_ = r.Reset(strings.NewReader(windowFrame(10, rawBlock(true, "")))) // the next object
+		_ = r.Reset(strings.NewReader(next))
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	small := held(windowFrame(10, rawBlock(true, "abcd")))
-	if large := held(windowFrame(26, rawBlock(true, "abcd"))); large-small > 4*mib {
-		t.Errorf("%d MiB are held after a window of 64 MiB", (large-small)/mib)
+	frame := windowFrame(10, rawBlock(true, "abcd"))
+	small := held(frame, frame)
+	for _, next := range []string{frame, gzipOf("abcd"), "abcd"} {
+		if large := held(windowFrame(26, rawBlock(true, "abcd")), next); large-small > 4*mib {
+			t.Errorf("%d MiB are held after a window of 64 MiB when %q follows", (large-small)/mib, next)
+		}
 	}
 }
 
 func TestAnObjectCostsNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	text := logs(64 << 10)
 	piece := make([]byte, 16<<10)
 	for name, object := range map[string]string{"plain": text, "gzip": gzipOf(text), "zstd": zstdOf(text) + skippable(0, 8) + zstdOf(text)} {
@@ -181,8 +189,8 @@ func TestAnObjectCostsNoAllocation(t *testing.T) {
 			}
 		})
 		// A gzip member's name costs the string that the library keeps it in.
-		if n > 1 {
-			t.Errorf("%s: %v allocations an object", name, n)
+		if want := map[string]float64{"gzip": 1}[name]; n > want {
+			t.Errorf("%s: %v allocations an object, want %v", name, n, want)
 		}
 		r.Close()
 	}

@@ -41,7 +41,7 @@ type Reader struct {
 	// begun says that out is in use; it begins with the first Read so that
 	// Reset needs no more than a few bytes.
 	begun bool
-	err   error
+	err   error // why there is nothing to read; src and out know how reading ended
 }
 
 // NewReader returns a Reader that is at its end until Reset gives it an object.
@@ -59,6 +59,7 @@ func NewReader(o Options) *Reader {
 // Its error is the source's own, unchanged, or failure.Member, undecodable.
 func (r *Reader) Reset(src io.Reader) error {
 	r.codec, r.begun = Plain, false
+	r.zs.release()
 	r.src.reset(src)
 	r.err = r.start()
 	return r.err
@@ -82,7 +83,7 @@ func (r *Reader) start() error {
 		r.gz.reset(&r.src, r.buf)
 		return nil
 	}
-	return r.zs.reset(&r.src, r.buf)
+	return r.zs.reset(r.buf)
 }
 
 func (r *Reader) choose(head []byte) (Codec, error) {
@@ -116,13 +117,11 @@ func (r *Reader) Codec() Codec { return r.codec }
 // decode, or end too early, are failure.Member, undecodable; the bytes before
 // the damage were delivered by then. After an error it returns that error.
 func (r *Reader) Read(p []byte) (int, error) {
-	if r.err != nil || len(p) == 0 {
+	if r.err != nil {
 		return 0, r.err
 	}
-	var n int
 	if r.codec == Plain {
-		n, r.err = r.src.Read(p)
-		return n, r.err
+		return r.src.Read(p)
 	}
 	if !r.begun {
 		r.begun = true
@@ -130,8 +129,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, r.err
 		}
 	}
-	n, r.err = r.out.Read(p)
-	return n, r.err
+	return r.out.Read(p)
 }
 
 // begin looks at what was compressed. An archive or UTF-16 is no more readable
@@ -162,7 +160,6 @@ func (r *Reader) begin() error {
 func (r *Reader) Close() {
 	r.zs.close()
 	r.src, r.out, r.buf, r.gz = source{}, source{}, nil, gunzip{}
-	r.zs.src = nil
 	r.zs.frames.reset(nil)
 	r.codec, r.err = Plain, io.EOF
 }

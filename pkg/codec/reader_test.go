@@ -34,6 +34,8 @@ func sound() []struct {
 		{"an empty gzip member", gzipOf(""), "", codec.Gzip},
 		{"gzip members, some of them empty", gzipOf("a\n") + gzipOf("") + gzipOf(text) + gzipOf("b"), "a\n" + text + "b", codec.Gzip},
 		{"a zstd frame", zstdOf(text), text, codec.Zstd},
+		{"blocks that are longer than the buffer", windowFrame(17, rawBlock(false, text[:128<<10]), rawBlock(true, text[:120<<10])),
+			text[:128<<10] + text[:120<<10], codec.Zstd},
 		{"an empty zstd frame", windowFrame(20, rawBlock(true, "")), "", codec.Zstd},
 		{"zstd frames, some of them empty", zstdOf("a\n") + windowFrame(10, rawBlock(true, "")) + zstdOf(text) + zstdOf("b"), "a\n" + text + "b", codec.Zstd},
 		{"a skippable frame first", skippable(0, 9) + zstdOf("abcd"), "abcd", codec.Zstd},
@@ -50,7 +52,8 @@ func TestReaderGivesWhatWasCompressed(t *testing.T) {
 		"as it comes":           func(r io.Reader) io.Reader { return r },
 		"byte by byte":          iotest.OneByteReader,
 		"in halves":             iotest.HalfReader,
-		"with io.EOF and bytes": iotest.DataErrReader,
+		"with io.EOF and bytes": func(r io.Reader) io.Reader { return endsWithBytes{r} },
+		"never asked again":     func(r io.Reader) io.Reader { return &once{r: r} },
 	}
 	for _, tt := range sound() {
 		for shape, wrap := range shapes {
@@ -218,6 +221,33 @@ func (f failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// endsWithBytes gives as much as fits, and its end together with the last bytes.
+type endsWithBytes struct{ r io.Reader }
+
+func (e endsWithBytes) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var k int
+		k, err = e.r.Read(p[n:])
+		n += k
+	}
+	return n, err
+}
+
+// once panics when it is read after it ended.
+type once struct {
+	r   io.Reader
+	end error
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if o.end != nil {
+		panic("read again after " + o.end.Error())
+	}
+	var n int
+	n, o.end = o.r.Read(p)
+	return n, o.end
+}
+
 // A transport fault is not bad data, wherever it strikes, and whatever error it
 // is: io.ErrUnexpectedEOF is how a cut body looks.
 func TestReaderPassesTheSourcesErrorOn(t *testing.T) {
@@ -235,8 +265,17 @@ func TestReaderPassesTheSourcesErrorOn(t *testing.T) {
 	} {
 		for n := range len(object) + 1 {
 			for _, fault := range faults {
-				src := failing{strings.NewReader(object[:n]), fault}
-				_, err := read(r, src)
+				var src io.Reader = failing{strings.NewReader(object[:n]), fault}
+				if n%2 == 0 {
+					src = endsWithBytes{src}
+				}
+				err := r.Reset(&once{r: src})
+				if n < codec.HeadBytes && err != fault {
+					t.Fatalf("%s, %v after %d bytes: Reset gives %v", name, fault, n, err)
+				}
+				if err == nil {
+					_, err = io.ReadAll(r)
+				}
 				if err != fault {
 					t.Fatalf("%s, %v after %d of %d bytes: got %v", name, fault, n, len(object), err)
 				}
@@ -274,6 +313,7 @@ func TestReaderIsAsNewAfterReset(t *testing.T) {
 			t.Fatalf("%.20q: got %d bytes, %v; a new reader gives %d, %v", object, len(got), gotErr, len(want), wantErr)
 		}
 	}
+	_ = kept.Reset(strings.NewReader("abcd"))
 	kept.Close()
 	kept.Close()
 	if n, err := kept.Read(make([]byte, 1)); n != 0 || err != io.EOF {

@@ -22,6 +22,7 @@ func TestSniff(t *testing.T) {
 		{"a skippable frame is zstd", "\x50\x2a\x4d\x18\x00\x00\x00\x00", codec.Zstd, ""},
 		{"the last kind of skippable frame is zstd", "\x5f\x2a\x4d\x18", codec.Zstd, ""},
 		{"its neighbour is not", "\x60\x2a\x4d\x18", codec.Plain, ""},
+		{"nor is what shares its bits", "\x70\x2a\x4d\x18", codec.Plain, ""},
 		{"a UTF-8 byte order mark is plain", "\xef\xbb\xbf{}", codec.Plain, ""},
 		{"zip", "PK\x03\x04\x14\x00\x00\x00", "", "zip archive"},
 		{"empty zip", "PK\x05\x06\x00\x00", "", "zip archive"},

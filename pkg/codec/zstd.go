@@ -24,18 +24,12 @@ type unzstd struct {
 	ask   func(bytes int64) error // nil: every window up to the limit is granted
 	limit int64
 
-	src     *source
-	frames  frames // asks admit
-	granted int64  // the largest window of this object
-	dec     *zstd.Decoder
+	frames frames // asks admit
+	dec    *zstd.Decoder
+	window int64 // the largest that dec was let have
 }
 
-func (u *unzstd) reset(src *source, in *bufio.Reader) error {
-	// A window beyond the default was granted for one object only.
-	if u.granted > DefaultWindow {
-		u.close()
-	}
-	u.src, u.granted = src, 0
+func (u *unzstd) reset(in *bufio.Reader) error {
 	u.frames.reset(in)
 	if u.dec == nil {
 		dec, err := zstd.NewReader(nil,
@@ -54,10 +48,8 @@ func (u *unzstd) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	if cause := u.src.failed(); cause != nil {
-		return n, cause
-	}
-	// The walk knows better than the decoder where and why the frames ended.
+	// The decoder folds errors into its own; the walk has them as they were, the
+	// source's among them.
 	switch u.frames.err {
 	case nil:
 		return n, undecodable(Zstd, err)
@@ -77,20 +69,28 @@ func (u *unzstd) admit(window uint64) error {
 			size(window), size(uint64(u.limit)))
 	}
 	w := int64(window)
-	if w > max(u.granted, DefaultWindow) && u.ask != nil {
+	if w > max(u.window, DefaultWindow) && u.ask != nil {
 		if err := u.ask(w); err != nil {
 			return err
 		}
 	}
-	u.granted = max(u.granted, w)
+	u.window = max(u.window, w)
 	return nil
+}
+
+// release ends the grant of a window beyond the default. The decoder keeps what
+// it once allocated, so it goes as a whole.
+func (u *unzstd) release() {
+	if u.window > DefaultWindow {
+		u.close()
+	}
 }
 
 func (u *unzstd) close() {
 	if u.dec != nil {
 		u.dec.Close()
 	}
-	u.dec, u.granted = nil, 0
+	u.dec, u.window = nil, 0
 }
 
 // size writes n bytes in the largest unit that is exact.

@@ -60,8 +60,9 @@ func newLineFramer(limit int, skipBlank bool) *LineFramer {
 // whose framer has one can be cut into ranges.
 func (f *LineFramer) Delimiter() (byte, bool) { return lineFeed, true }
 
-// Need is the buffer size from which Split always makes progress.
-func (f *LineFramer) Need() int { return max(f.limit+lineEnd, len(byteOrderMark)) }
+// Need is the buffer size from which Split always makes progress. A byte order
+// mark fits too, for no limit is below 1.
+func (f *LineFramer) Need() int { return f.limit + lineEnd }
 
 // Blank is the number of blank lines since Reset.
 func (f *LineFramer) Blank() int64 { return f.blank }

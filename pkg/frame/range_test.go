@@ -204,6 +204,14 @@ func TestInRange(t *testing.T) {
 			t.Fatalf("then got %v, %d, %v", frames, n, err)
 		}
 	})
+	t.Run("frames that are there already stay", func(t *testing.T) {
+		there := record.Frame{Start: 1, End: 2, Next: 3}
+		x := frame.InRange(frame.Lines(8), unit.Range{Start: 1, End: 16, Delimiter: '\n'})
+		frames, _, _ := x.Split([]record.Frame{there}, []byte(object), true)
+		if len(frames) != 3 || frames[0] != there || frames[1].Start != 5 {
+			t.Errorf("got %v", frames)
+		}
+	})
 	t.Run("a byte order mark goes from the first range only", func(t *testing.T) {
 		for _, tt := range []struct {
 			start int64

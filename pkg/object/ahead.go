@@ -11,11 +11,9 @@ import (
 // part is a Part whose reading or fetching has begun.
 type part struct {
 	Part
-	pin    Pinned
-	ctx    context.Context // of its requests; cancelled when the part is released
-	cancel context.CancelFunc
-	sent   []*request // ahead, in order of offset
-	asked  int64      // the windows before this offset are sent
+	pin   Pinned
+	sent  []*request // ahead, in order of offset
+	asked int64      // the windows before this offset are sent
 
 	cur     *request // the window that Read is in
 	pos     int64    // the next byte for the consumer
@@ -34,7 +32,6 @@ func (r *Reader) begin() bool {
 	r.parts = r.parts[1:]
 	r.live = append(r.live, p)
 	p.pin = r.opener.Pin(p.Object)
-	p.ctx, p.cancel = context.WithCancel(r.ctx)
 	p.pos, p.asked = p.Start, p.Start
 	if p.Start < 0 || p.Start > p.End || p.limit() > p.Object.Size {
 		p.err = failure.Errorf(failure.Unit, failure.UnsupportedDescriptor,
@@ -92,7 +89,6 @@ func (r *Reader) take(p *part) *request {
 // rely on none of its calls being in progress. It returns the last check's
 // error.
 func (r *Reader) release(p *part) error {
-	p.cancel()
 	for _, w := range p.sent {
 		w.discard()
 		r.flying--
@@ -132,7 +128,7 @@ type request struct {
 // answer.
 func (r *Reader) send(p *part, off, end int64) *request {
 	w := &request{pin: p.pin, off: off, end: end, answered: make(chan struct{})}
-	w.ctx, w.cancel = context.WithCancelCause(p.ctx)
+	w.ctx, w.cancel = context.WithCancelCause(r.ctx)
 	select {
 	case r.idle <- w:
 	default:

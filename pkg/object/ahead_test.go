@@ -31,6 +31,22 @@ func TestASmallObjectIsOneRequest(t *testing.T) {
 	}
 }
 
+// A body may say that it ended, well or not, together with its last byte.
+func TestNothingIsAskedForOnceAllIsThere(t *testing.T) {
+	for name, last := range map[string]error{"an end": io.EOF, "a cut": memobject.ErrCut, "a fault that may pass": transient("k0")} {
+		t.Run(name, func(t *testing.T) {
+			b := &memobject.Bucket{Wrap: func(_ context.Context, r memobject.Request, body memobject.Body) memobject.Body {
+				return &ending{body, r.N, last}
+			}}
+			parts, data := put(b, 100)
+			good(t, object.NewReader(t.Context(), b, parts, object.Options{}), data)
+			if n := len(b.Requests()); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
 func TestRequestsAheadAreSentBeforeTheBodyIsRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		opt  object.Options

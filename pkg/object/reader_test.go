@@ -56,7 +56,8 @@ func walk(t *testing.T, rnd *rand.Rand) {
 		case 1:
 			return io.LimitReader(body, int64(n>>8)%(r.N+1))
 		case 2:
-			return io.MultiReader(body, strings.NewReader("more than was asked for"))
+			data, _ := io.ReadAll(body)
+			return bytes.NewReader(append(data, "more than was asked for"...))
 		default:
 			return iotest.DataErrReader(body)
 		}
@@ -136,8 +137,8 @@ func TestABodyCutAtAnyByteResumesAtThatByte(t *testing.T) {
 }
 
 func TestABodyLongerThanAskedForIsNotTrusted(t *testing.T) {
-	s := &script{read: func(_ context.Context, off, n int64) (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("g", int(n))), strings.NewReader("bad"))), nil
+	s := &script{read: func(_ context.Context, _, n int64) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(strings.Repeat("g", int(n)) + "bad")), nil
 	}}
 	r := object.NewReader(t.Context(), s, []object.Part{{Object: unit.Object{Key: "k", Size: 10}, End: 10}}, object.Options{Window: 4})
 	good(t, r, [][]byte{[]byte(strings.Repeat("g", 10))})
@@ -178,6 +179,9 @@ func TestReadWithoutAPartIsAnErrorAndNotAnEnd(t *testing.T) {
 	}
 	_ = r.Close()
 	_ = r.Close()
+	if err := r.Next(); err != context.Canceled {
+		t.Errorf("after Close: %v", err)
+	}
 }
 
 func TestThePinsLastCheckTurnsTheEndIntoDrift(t *testing.T) {
@@ -195,6 +199,9 @@ func TestThePinsLastCheckTurnsTheEndIntoDrift(t *testing.T) {
 		if len(got) != 10 {
 			t.Errorf("%d bytes before it", len(got))
 		}
+		if _, again := r.Read(make([]byte, 1)); again != err {
+			t.Errorf("read again: %v", again)
+		}
 		if err := r.Close(); err != nil {
 			t.Errorf("said a second time: %v", err)
 		}
@@ -207,6 +214,21 @@ func TestThePinsLastCheckTurnsTheEndIntoDrift(t *testing.T) {
 		}
 		expect(t, r.Close(), failure.Member, failure.ETagDrift)
 	})
+}
+
+func TestCloseDoesNotRepeatWhatReadSaid(t *testing.T) {
+	s := &script{
+		close: func() error { return failure.Errorf(failure.Member, failure.ETagDrift, `read "k": changed`) },
+		read: func(context.Context, int64, int64) (io.ReadCloser, error) {
+			return nil, failure.Errorf(failure.Member, failure.ETagDrift, `read "k": changed`)
+		},
+	}
+	r := object.NewReader(t.Context(), s, []object.Part{{Object: unit.Object{Key: "k", Size: 10}, End: 10}}, object.Options{})
+	_, err := next(t, r)
+	expect(t, err, failure.Member, failure.ETagDrift)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // INV-6.

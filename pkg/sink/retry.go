@@ -65,7 +65,7 @@ func (r *retrying) try(ctx context.Context, verb string, call func() error) erro
 		}
 		// The last wait is cut short, so that the budget ends with an attempt.
 		if e := r.wait(ctx, min(jitter(step), left), err); e != nil {
-			return fmt.Errorf("%s %s: %w (last error: %w)", verb, r.o.Name, e, err)
+			return fmt.Errorf("%s %s: %w (last error: %v)", verb, r.o.Name, e, err) //nolint:errorlint // its mark is not to show: the end of the context is no fault of the sink
 		}
 		if err = call(); !failure.Is(err, failure.Transient) {
 			return err

@@ -12,7 +12,7 @@ const (
 	maxFileLines      = 500
 	maxSuiteLines     = 600 // suites and tests
 	maxFuncLines      = 60
-	maxSuiteFuncLines = 150
+	maxSuiteFuncLines = 200
 	maxMedianLines    = 120
 	maxP90Lines       = 300
 )

@@ -83,7 +83,7 @@ func (l *listing) file(key string) error {
 	if err != nil {
 		return l.b.unlisted(path, err) // gone since its name was read, or worse
 	}
-	if !fi.Mode().IsRegular() {
+	if !fi.Mode().IsRegular() { // a link to a directory
 		return nil
 	}
 	l.page.Objects = append(l.page.Objects, object.Listed{Object: describe(key, fi)})
@@ -141,7 +141,7 @@ func (b *Bucket) names(rel string) (names, error) {
 		switch t := e.Type(); {
 		case t.IsDir():
 			n.names = append(n.names, e.Name()+"/")
-		case t.IsRegular(), t&fs.ModeSymlink != 0 && isFile(filepath.Join(path, e.Name())):
+		case t.IsRegular(), t&fs.ModeSymlink != 0: // where a link leads is seen when its turn comes
 			n.names = append(n.names, e.Name())
 		}
 	}
@@ -160,9 +160,4 @@ func (b *Bucket) unlisted(path string, err error) error {
 		return failure.New(failure.Job, failure.Config, err)
 	}
 	return err
-}
-
-func isFile(path string) bool {
-	fi, err := os.Stat(path)
-	return err == nil && fi.Mode().IsRegular()
 }

@@ -46,7 +46,7 @@ func (p *pinned) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, er
 	if err := p.same(fi); err != nil {
 		return nil, err
 	}
-	return &body{ctx: ctx, p: p, f: f, r: io.NewSectionReader(f, off, n)}, nil
+	return &body{p: p, f: f, r: io.NewSectionReader(f, off, n)}, nil
 }
 
 func (p *pinned) open(path string) (*os.File, error) {
@@ -67,12 +67,8 @@ func (p *pinned) open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, p.b.classify("open", path, err)
 	}
-	if err := p.check(f); err != nil {
-		_ = f.Close() // nothing was written
-		return nil, err
-	}
 	p.file = f
-	return f, nil
+	return f, nil // whether it is the pinned one is checked with each byte
 }
 
 // check fails if the open file is not the pinned version, or not any more.
@@ -107,17 +103,13 @@ func (p *pinned) Close() error {
 
 // body reads one window.
 type body struct {
-	ctx context.Context
-	p   *pinned
-	f   *os.File
-	r   *io.SectionReader
+	p *pinned
+	f *os.File
+	r *io.SectionReader
 }
 
 // Read checks after reading, for a check before says nothing of the bytes.
 func (b *body) Read(buf []byte) (int, error) {
-	if err := b.ctx.Err(); err != nil {
-		return 0, err
-	}
 	n, err := b.r.Read(buf)
 	if changed := b.p.check(b.f); changed != nil {
 		return 0, changed

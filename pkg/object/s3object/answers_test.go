@@ -3,13 +3,14 @@ package s3object_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/metric"
@@ -156,6 +157,28 @@ func TestAnAnswerThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheBodyOfARefusedAnswerIsClosed(t *testing.T) {
+	api := &fixed{}
+	_, err := s3object.New(api, "bucket", "", s3object.Options{}).Pin(listed).ReadRange(t.Context(), 2, 3)
+	if expect(t, err, failure.Transient, failure.RetriesExhausted); !api.closed {
+		t.Error("it is open")
+	}
+}
+
+// fixed answers every GET with a body and nothing else.
+type fixed struct {
+	s3object.API
+	closed bool
+}
+
+func (f *fixed) GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
+	return &s3.GetObjectOutput{Body: f}, nil
+}
+
+func (f *fixed) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (f *fixed) Close() error { f.closed = true; return nil }
+
 // serve answers like S3, and breaks the n-th body after cut bytes.
 func serve(data string, breaks func(n int) (cut int, broken bool)) http.HandlerFunc {
 	n := 0
@@ -299,10 +322,10 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	defer close(block)
 	ctx, cancel := context.WithCancel(t.Context())
 	go cancel()
-	if _, err := b.Pin(listed).ReadRange(ctx, 0, 5); !errors.Is(err, context.Canceled) {
+	if _, err := b.Pin(listed).ReadRange(ctx, 0, 5); err != context.Canceled {
 		t.Errorf("get: %v", err)
 	}
-	if _, err := b.List(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, err := b.List(ctx, ""); err != context.Canceled {
 		t.Errorf("list: %v", err)
 	}
 }

@@ -113,6 +113,7 @@ func TestArchivedIsWhatMustBeRestoredFirst(t *testing.T) {
 		"glacier":               {"<StorageClass>GLACIER</StorageClass>", true},
 		"deep archive":          {"<StorageClass>DEEP_ARCHIVE</StorageClass>", true},
 		"under way":             {"<StorageClass>GLACIER</StorageClass>" + under, true},
+		"never asked for":       {"<StorageClass>GLACIER</StorageClass><RestoreStatus><IsRestoreInProgress>false</IsRestoreInProgress></RestoreStatus>", true},
 		"restored":              {"<StorageClass>GLACIER</StorageClass>" + restored, false},
 		"restored from deep":    {"<StorageClass>DEEP_ARCHIVE</StorageClass>" + restored, false},
 		"tiering":               {"<StorageClass>INTELLIGENT_TIERING</StorageClass>", false},
