@@ -29,11 +29,14 @@ lint: $(LINT) ## golangci-lint, built from source at its pinned version
 unit: ## tests that need neither an endpoint nor a built binary
 	go test ./pkg/... ./cmd/...
 
-# What tests/ checks is not among what it imports, so a cached result there
-# says nothing: -count=1.
+# The race detector distorts what tests of memory and allocations see: packages
+# with such tests, which say so by their build tag, run once more without it.
+# What tests/ checks is not among what it imports, so a cached result there says
+# nothing: -count=1.
 test: ## every test that needs no AWS account; starts and stops the local endpoint
 	@SPATE_TEST_AWS=required localstack/endpoint run bash -uc 'ok=true; \
 	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
+	  go test -timeout 15m $$(grep -rl "^//go:build !race" --include="*_test.go" ./pkg | xargs -n1 dirname | sort -u) || ok=false; \
 	  go test -race -count=1 -timeout 15m ./tests/... || ok=false; $$ok'
 
 demo: build ## the example job in one process: what it delivers and its report
@@ -44,7 +47,7 @@ demo: build ## the example job in one process: what it delivers and its report
 
 fuzz: ## each fuzz target for FUZZTIME (30s)
 	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file func; do \
-	  go test -run='^$$' -fuzz="^$${func#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	  go test -run='^$$' -fuzz="^$${func#func }\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=1s "$$(dirname "$$file")" </dev/null; \
 	done
 
 # BASELINE='other --from {endpoint}/bench/{case}/' measures another command in turn.
