@@ -40,6 +40,9 @@ type Rows struct {
 // End closes the row that was appended to Data.
 func (r *Rows) End() { r.Ends = append(r.Ends, len(r.Data)) }
 
+// Bytes is the memory that the rows take.
+func (r *Rows) Bytes() int64 { return int64(len(r.Data)) + int64(len(r.Ends))*8 }
+
 // Reset empties r and keeps its memory.
 func (r *Rows) Reset() { r.Data, r.Ends = r.Data[:0], r.Ends[:0] }
 

@@ -19,8 +19,9 @@ type Options struct {
 	// Window is asked before a zstd window beyond DefaultWindow is held. bytes
 	// is the whole window, not what it grew by: an object whose later frame
 	// needs more asks again with the larger number. An error refuses it and is
-	// what Read returns, unchanged. The grant ends with the next Reset, or
-	// Close. nil means that every window up to MaxWindow is granted.
+	// what Read returns, unchanged. The grant ends when Read ends, whether well
+	// or not; of an object that is left before, with the next Reset or Close.
+	// nil means that every window up to MaxWindow is granted.
 	Window func(bytes int64) error
 	// MaxWindow is the largest zstd window, in bytes, that is read at all; a
 	// larger one is failure.Member, too_large. 0 means DefaultMaxWindow.

@@ -48,6 +48,7 @@ func (u *unzstd) Read(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
+	u.release()
 	// The decoder folds errors into its own; the walk has them as they were, the
 	// source's among them.
 	switch u.frames.err {

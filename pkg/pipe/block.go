@@ -28,7 +28,7 @@ func (w *writer) put(ctx context.Context, segment int, rows []chain.Rows) error 
 	}
 	var size int64
 	for _, r := range rows {
-		size += int64(cap(r.Data))
+		size += r.Bytes()
 	}
 	// Only with memory for it is the write overlapped: the next segment needs
 	// buffers of its own meanwhile.

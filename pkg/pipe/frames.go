@@ -81,7 +81,7 @@ func (r *run) fill(in io.Reader, buf []byte, need int) ([]byte, error) {
 	}
 	free := buf[len(buf):cap(buf)]
 	n, err := io.ReadAtLeast(in, free, min(len(free), fillBytes))
-	if err == io.ErrUnexpectedEOF { // of ReadAtLeast: errors from below are marked
+	if err == io.ErrUnexpectedEOF && r.src.err == nil { // of ReadAtLeast: errors from below are marked
 		err = io.EOF
 	}
 	r.decoded += int64(n)
@@ -180,7 +180,7 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 	if err == nil {
 		var held int64
 		for i := range r.out.Sinks {
-			held += int64(len(r.out.Sinks[i].Data))
+			held += r.out.Sinks[i].Bytes()
 		}
 		err = r.mem.block(held)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/segment"
@@ -83,7 +84,12 @@ type run struct {
 
 func (p *Pipe) run(ctx context.Context, s series, m *memory) (counts unit.Counts, err error) {
 	w := p.takeWorker()
-	defer p.putWorker(w)
+	defer func() {
+		if m.floor.window > codec.DefaultWindow { // a decoder may hold on to what goes back
+			w.codec.Close()
+		}
+		p.putWorker(w)
+	}()
 	w.window = m.window
 	r := &run{
 		Pipe: p, series: s, w: w, mem: m,
