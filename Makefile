@@ -31,13 +31,14 @@ unit: ## tests that need neither an endpoint nor a built binary
 
 # The race detector distorts what tests of memory and allocations see: packages
 # with such tests, which say so by their build tag, run once more without it.
-# What tests/ checks is not among what it imports, so a cached result there says
+# tests/ checks what it does not import (it builds the binary with the detector),
+# so a cached result there says
 # nothing: -count=1.
 test: ## every test that needs no AWS account; starts and stops the local endpoint
 	@SPATE_TEST_AWS=required localstack/endpoint run bash -uc 'ok=true; \
 	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
 	  go test -timeout 15m $$(grep -rl "^//go:build !race" --include="*_test.go" ./pkg | xargs -n1 dirname | sort -u) || ok=false; \
-	  go test -race -count=1 -timeout 15m ./tests/... || ok=false; $$ok'
+	  go test -count=1 -timeout 15m ./tests/... || ok=false; $$ok'
 
 demo: build ## the example job in one process: what it delivers and its report
 	@mkdir -p .cache

@@ -61,9 +61,11 @@ type Pinned interface {
 	// where it must be restored first archived. failure.Job: denied, no such
 	// bucket. failure.Transient: anything that may pass. A body that ends
 	// before n bytes ends with an error other than io.EOF, or with io.EOF: the
-	// caller counts.
+	// caller counts. Errors name the object. The call and the body's reads end
+	// soon after ctx does.
 	ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, error)
-	// Close releases what reading held, after a last check: it fails with
+	// Close is called once no ReadRange is in progress and all bodies are closed.
+	// It releases what reading held, after a last check: it fails with
 	// etag_drift if the object changed since the first ReadRange and the driver
 	// can only tell so late.
 	Close() error

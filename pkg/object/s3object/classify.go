@@ -58,7 +58,7 @@ func (c call) classify(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	// Getting credentials makes calls of its own, whose answers are not S3's.
-	if strings.Contains(err.Error(), "get identity: ") || strings.Contains(err.Error(), "no identity") {
+	if strings.Contains(err.Error(), "get identity: ") {
 		return c.identity(err)
 	}
 	if untrusted(err) {
@@ -74,7 +74,7 @@ func (c call) classify(ctx context.Context, err error) error {
 		return c.mark(failure.Transient, failure.RetriesExhausted, err, "")
 	}
 	if _, ok := errors.AsType[*smithy.OperationError](err); ok { // never sent: no region, or no endpoint that fits
-		return c.mark(failure.Job, failure.Config, err, "check region, endpoint and bucket name")
+		return c.mark(failure.Job, failure.Config, err, "check region, credentials, endpoint and bucket name")
 	}
 	return c.mark(failure.Unit, failure.RetriesExhausted, err, "")
 }
@@ -116,7 +116,7 @@ func (c call) identity(err error) error {
 	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok && (re.HTTPStatusCode() == 401 || re.HTTPStatusCode() == 403) {
 		return c.mark(failure.Job, failure.Denied, err, "the role that gives the credentials refuses them")
 	}
-	for _, none := range []string{"no EC2 IMDS role found", "static credentials are empty", "no identity"} {
+	for _, none := range []string{"no EC2 IMDS role found", "static credentials are empty"} {
 		if strings.Contains(text, none) {
 			return c.mark(failure.Job, failure.Config, err, noCredentials)
 		}
@@ -179,11 +179,15 @@ func (c call) status(re *awshttp.ResponseError, err error, message string) error
 	}
 }
 
+// How S3 words that it was the key it might not use: as a policy's decision, or
+// in KMS's own words.
+var kmsDenied = regexp.MustCompile(`kms:[A-Z]|KMS key|ciphertext`)
+
 var kmsKey = regexp.MustCompile(`arn:aws[a-z-]*:kms:[A-Za-z0-9:/_-]+`)
 
 // permission says what a 403 may want.
 func (c call) permission(message string) string {
-	if strings.Contains(strings.ToLower(message), "kms") {
+	if kmsDenied.MatchString(message) {
 		if key := kmsKey.FindString(message); key != "" {
 			return "allow kms:Decrypt on " + key
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -170,6 +171,39 @@ func TestConnectionsAreKeptForManyRequestsAtOnce(t *testing.T) {
 	}
 	if n := len(opened); n > many {
 		t.Errorf("%d connections for %d requests at once", n, many)
+	}
+}
+
+// The reader stops at the last byte it was promised, which must not cost the
+// connection.
+func TestAReaderKeepsItsConnection(t *testing.T) {
+	credentials(t)
+	opened := make(chan struct{}, 100)
+	s := httptest.NewUnstartedServer(serve(digits, func(int) (int, bool) { return 0, false }))
+	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {
+		if st == http.StateNew {
+			opened <- struct{}{}
+		}
+	}
+	s.Start()
+	defer s.Close()
+	c, err := s3object.NewClient(t.Context(), s3object.ClientOptions{Endpoint: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := make([]object.Part, 20)
+	for i := range parts {
+		parts[i] = object.Part{Object: listed, End: listed.Size}
+	}
+	r := object.NewReader(t.Context(), s3object.New(c, "bucket", "", s3object.Options{}), parts, object.Options{Window: 4, Ahead: -1})
+	for r.Next() == nil {
+		if got, err := io.ReadAll(r); string(got) != digits || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+	_ = r.Close()
+	if n := len(opened); n != 1 {
+		t.Errorf("%d connections for 60 requests", n)
 	}
 }
 
