@@ -34,6 +34,7 @@ func (u *unzstd) reset(in *bufio.Reader) error {
 	if u.dec == nil {
 		dec, err := zstd.NewReader(nil,
 			zstd.WithDecoderConcurrency(1), // in the caller's goroutine
+			zstd.WithDecoderLowmem(true),   // one window and a block, not two windows
 			zstd.WithDecoderMaxWindow(uint64(max(u.limit, zstd.MinWindowSize))))
 		if err != nil {
 			return failure.Errorf(failure.Job, failure.Config, "decompress zstd: limit of %s: %w", size(uint64(u.limit)), err)

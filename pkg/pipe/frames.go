@@ -163,6 +163,9 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 // process runs the chain on frames of one segment and returns how many of them
 // it dealt with.
 func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) (int, error) {
+	if r.out.Sinks == nil {
+		r.out.Sinks = r.takeRows()
+	}
 	before, undecoded := r.out.Counts, r.out.Undecoded
 	b := chain.Batch{Object: c.object, Buf: buf, Frames: frames, First: c.index}
 	for i := range r.out.Sinks {

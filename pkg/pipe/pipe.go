@@ -128,6 +128,9 @@ func (p *Pipe) takeRows() []chain.Rows {
 }
 
 func (p *Pipe) putRows(rows []chain.Rows) {
+	if rows == nil {
+		return
+	}
 	for i := range rows {
 		if cap(rows[i].Data)+8*cap(rows[i].Ends) > 2*blockBytes { // beyond the floor: not ours to keep
 			rows[i] = chain.Rows{}

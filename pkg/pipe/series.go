@@ -77,7 +77,7 @@ type run struct {
 	src     source
 	cut     segment.Cutter
 	segment int
-	out     chain.Output
+	out     chain.Output // its rows are taken when there is something to put in
 	writer  writer
 	decoded int64
 }
@@ -94,7 +94,6 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (counts unit.Counts
 	r := &run{
 		Pipe: p, series: s, w: w, mem: m,
 		objects: object.NewReader(ctx, p.Source, s.parts(), p.metrics.reader()),
-		out:     chain.Output{Sinks: p.takeRows()},
 		writer:  writer{pipe: p, unit: s.id, series: s.number},
 	}
 	r.src.Reader = r.objects
@@ -160,9 +159,8 @@ func (r *run) closeGroup(ctx context.Context) error {
 
 // seal ends the segment and hands its rows to the sinks.
 func (r *run) seal(ctx context.Context) error {
-	rows := r.out.Sinks
-	r.out.Sinks = r.takeRows()
-	n := r.segment
+	rows, n := r.out.Sinks, r.segment
+	r.out.Sinks = nil // by the time the next are needed, a fast sink is done with these
 	r.segment++
 	return r.writer.put(ctx, n, rows)
 }
