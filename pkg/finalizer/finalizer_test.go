@@ -94,6 +94,19 @@ func TestAJobIsCompleteOnlyWhenEveryPlannedUnitIsDone(t *testing.T) {
 	}
 }
 
+func TestADeadUnitFailsNoJobWhoseListingGoesOn(t *testing.T) {
+	j := newJob(t)
+	j.dead("a")
+	j.done("b")
+	j.done("c")
+	j.prove(false)
+	j.finish()
+	j.prove(true)
+	if r := j.report(); r.State != report.Failed {
+		t.Errorf("state %s", r.State)
+	}
+}
+
 func TestADeadUnitFailsTheJobOnceNoneIsOpen(t *testing.T) {
 	j := newJob(t)
 	j.finish()

@@ -3,8 +3,10 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -32,16 +34,28 @@ func (w *writer) put(ctx context.Context, segment int, rows []chain.Rows) error 
 	}
 	// Only with memory for it is the write overlapped: the next segment needs
 	// buffers of its own meanwhile.
-	if size == 0 || !w.pipe.Budget.TryAcquire(size) {
+	if size == 0 || !w.pipe.config.Budget.TryAcquire(size) {
 		return w.write(ctx, segment, rows)
 	}
-	w.pending = make(chan error, 1)
+	pending := make(chan error, 1)
+	w.pending = pending
 	go func() {
-		err := w.write(ctx, segment, rows)
-		w.pipe.Budget.Release(size)
-		w.pending <- err
+		err := w.guarded(ctx, segment, rows)
+		w.pipe.config.Budget.Release(size)
+		pending <- err
 	}()
 	return nil
+}
+
+// guarded is write for a goroutine of its own, where a panic of a sink would
+// end the process.
+func (w *writer) guarded(ctx context.Context, segment int, rows []chain.Rows) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = failure.Errorf(failure.Unit, failure.Operator, "write segment %d.%d: panic: %v\n%s", w.series, segment, v, debug.Stack())
+		}
+	}()
+	return w.write(ctx, segment, rows)
 }
 
 // wait returns the error of the write under way, if there is one.
@@ -68,7 +82,7 @@ func (w *writer) writeSink(ctx context.Context, i, segment int, rows *chain.Rows
 	if len(rows.Ends) == 0 {
 		return nil
 	}
-	s := w.pipe.Sinks[i]
+	s := w.pipe.config.Sinks[i]
 	return sink.Parts(rows.Data, rows.Ends, s.Limits(), func(part, n int, data []byte) error {
 		b := sink.Block{
 			Unit: w.unit, Series: w.series, Segment: segment, Part: part, Rows: n, Data: data,
@@ -89,7 +103,7 @@ func (w *writer) commit(ctx context.Context) error {
 	if err := w.wait(); err != nil {
 		return err
 	}
-	for _, s := range w.pipe.Sinks {
+	for _, s := range w.pipe.config.Sinks {
 		if err := s.Commit(ctx, w.unit, w.series); err != nil {
 			return fmt.Errorf("sink %s: %w", s.Name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/record"
 	"github.com/spate-go/spate/pkg/unit"
@@ -60,6 +61,9 @@ var errMemberEnd = errors.New("nothing more to read of this member")
 func (r *run) open(c *cursor) (frame.Framer, io.Reader, error) {
 	r.src.err = nil
 	if g := r.unit.Range; g != nil { // plain: content was looked at before it was cut
+		if g.Start == 0 {
+			r.metrics.codec(c.object.Key, codec.Plain)
+		}
 		f := frame.InRange(r.w.framer, *g)
 		f.Reset(max(g.Start-1, 0))
 		return f, &r.src, nil
@@ -120,11 +124,11 @@ func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []b
 
 // ration leaves of frames what the limit on the whole job's records allows.
 func (r *run) ration(frames []record.Frame) (_ []record.Frame, enough bool) {
-	if r.Limit == nil {
+	if r.config.Limit == nil {
 		return frames, false
 	}
 	n := int64(len(frames))
-	left := r.Limit.Add(-n)
+	left := r.config.Limit.Add(-n)
 	if left > 0 {
 		return frames, false
 	}

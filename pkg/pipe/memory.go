@@ -20,6 +20,18 @@ type floor struct {
 
 func (f floor) total() int64 { return f.fixed + f.window + f.block }
 
+func (p *Pipe) floor() floor {
+	return floor{
+		fixed:  pieceBytes + int64(p.need),
+		window: codec.DefaultWindow,
+		block:  blockBytes * int64(len(p.config.Sinks)),
+	}
+}
+
+// Floor is the number of bytes that a unit needs to be begun. Under a smaller
+// budget none can be read.
+func (p *Pipe) Floor() int64 { return p.floor().total() }
+
 // growError ends a series that needs more than its floor when there is no more
 // to be had at once. Waiting for it while holding the floor could wait for
 // ever: another series may do the same.
@@ -31,11 +43,7 @@ func (e *growError) Error() string { return fmt.Sprintf("needs %d bytes of memor
 // memory back and starts again with a larger one. Its sinks know the blocks
 // that they have seen.
 func (p *Pipe) admit(ctx context.Context, s series) (unit.Counts, error) {
-	f := floor{
-		fixed:  pieceBytes + int64(p.need),
-		window: codec.DefaultWindow,
-		block:  blockBytes * int64(len(p.Sinks)),
-	}
+	f := p.floor()
 	for {
 		counts, err := p.under(ctx, s, f)
 		g, ok := errors.AsType[*growError](err)
@@ -47,11 +55,11 @@ func (p *Pipe) admit(ctx context.Context, s series) (unit.Counts, error) {
 }
 
 func (p *Pipe) under(ctx context.Context, s series, f floor) (unit.Counts, error) {
-	if err := p.Budget.Acquire(ctx, f.total()); err != nil {
+	if err := p.config.Budget.Acquire(ctx, f.total()); err != nil {
 		return unit.Counts{}, fmt.Errorf("%s: %w", s.unit.Objects[0].Key, err)
 	}
-	m := &memory{budget: p.Budget, floor: f, held: f.total()}
-	defer func() { p.Budget.Release(m.held) }()
+	m := &memory{budget: p.config.Budget, floor: f, held: f.total()}
+	defer func() { p.config.Budget.Release(m.held) }()
 	return p.run(ctx, s, m)
 }
 

@@ -59,7 +59,7 @@ type Config struct {
 
 // Pipe reads units. Its methods may be called concurrently.
 type Pipe struct {
-	Config
+	config  Config
 	threads chan struct{} // its capacity is the bound
 	metrics metrics
 	need    int // bytes of the longest record with its delimiter
@@ -72,7 +72,7 @@ type Pipe struct {
 // New returns a pipe over c.
 func New(c Config) *Pipe {
 	return &Pipe{
-		Config:  c,
+		config:  c,
 		threads: make(chan struct{}, c.Threads),
 		metrics: newMetrics(c),
 		need:    c.Framer().Need(),
@@ -100,8 +100,8 @@ func (p *Pipe) takeWorker() *worker {
 		p.workers = p.workers[:n-1]
 		return w
 	}
-	w := &worker{chain: p.Chain(), framer: p.Framer(), buf: make([]byte, 0, pieceBytes)}
-	w.codec = codec.NewReader(codec.Options{Force: p.Force, Window: func(n int64) error { return w.window(n) }})
+	w := &worker{chain: p.config.Chain(), framer: p.config.Framer(), buf: make([]byte, 0, pieceBytes)}
+	w.codec = codec.NewReader(codec.Options{Force: p.config.Force, Window: func(n int64) error { return w.window(n) }})
 	return w
 }
 
@@ -124,7 +124,7 @@ func (p *Pipe) takeRows() []chain.Rows {
 		p.rows = p.rows[:n-1]
 		return r
 	}
-	return make([]chain.Rows, len(p.Sinks))
+	return make([]chain.Rows, len(p.config.Sinks))
 }
 
 func (p *Pipe) putRows(rows []chain.Rows) {

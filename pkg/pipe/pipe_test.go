@@ -20,6 +20,7 @@ import (
 	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/segment"
+	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -193,6 +194,23 @@ func TestSegmentsEndAtTheFirstRecordThatReachesTheBound(t *testing.T) {
 	}
 }
 
+func TestARecordThatEndsAtTheBoundEndsItsSegment(t *testing.T) {
+	const size = 1 << 10
+	k := newKit(t)
+	row := append(bytes.Repeat([]byte{'x'}, size-1), '\n')
+	u := k.unit(k.bucket.Put("a", bytes.Repeat(row, segment.Bytes/size+1)))
+	k.rest(k.pipe(capturesink.Options{}), u)
+	var got []int
+	for _, c := range k.sink.Calls() {
+		if c.Op == capturesink.Write {
+			got = append(got, c.Block.Rows)
+		}
+	}
+	if want := []int{segment.Bytes / size, 1}; !slices.Equal(got, want) {
+		t.Errorf("blocks of %v rows, want %v", got, want)
+	}
+}
+
 func TestRangesPartitionTheRecordsOfAnObject(t *testing.T) {
 	k := newKit(t)
 	data := lines("a", 30_000, 200)
@@ -318,8 +336,12 @@ func TestAFaultyMemberIsReadFromItsRecordAsItsOwnSeries(t *testing.T) {
 		t.Errorf("counts %+v", counts.Counts)
 	}
 	for _, c := range k.sink.Calls() {
-		if c.Block.Series != 2 {
-			t.Errorf("%s of series %d, want 2", c.Op, c.Block.Series)
+		b := c.Block
+		if b.Series != 2 {
+			t.Errorf("%s of series %d, want 2", c.Op, b.Series)
+		}
+		if want := sink.Token(u.ID(), "out", 2, b.Segment, b.Part, b.Data); c.Op == capturesink.Write && b.Token != want {
+			t.Errorf("token %s, want %s", b.Token, want)
 		}
 	}
 }
@@ -389,6 +411,42 @@ func TestAStoreThatStaysAwayFailsTheUnitAndMarksNoMember(t *testing.T) {
 	}
 	if n := len(k.sink.Calls()); n > 0 {
 		t.Errorf("%d calls of the sink", n)
+	}
+}
+
+func TestADeniedStoreIsNamedOnceAndMarksNoMember(t *testing.T) {
+	for _, key := range []string{"a.gz", "a"} {
+		k := newKit(t)
+		u := k.unit(k.bucket.Put(key, zipped(t, lines("a", 10_000, 100))))
+		k.bucket.Hook = func(op memobject.Op, key string, _ int64) error {
+			return failure.Errorf(failure.Job, failure.Denied, "get %s: denied", key)
+		}
+		_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), u, u.ID(), nil, k.found)
+		if scope, _ := failure.Of(err); scope != failure.Job || len(k.faults) > 0 {
+			t.Errorf("got %v, faults %+v", err, k.faults)
+		}
+		if n := strings.Count(err.Error(), key); n != 1 {
+			t.Errorf("%q names the object %d times", err, n)
+		}
+	}
+}
+
+// failing is a sink that panics.
+type failing struct{ sink.Sink }
+
+func (failing) Write(context.Context, *sink.Block) error { panic("sink") }
+
+func TestAPanicOfASinkFailsTheUnit(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 100_000, 300)))
+	k.pipe(capturesink.Options{})
+	k.config.Sinks[0].Sink = failing{k.sink}
+	_, err := pipe.New(k.config).Rest(t.Context(), u, u.ID(), nil, k.found)
+	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.Operator {
+		t.Errorf("got %v", err)
+	}
+	if !k.config.Budget.TryAcquire(192 << 20) {
+		t.Error("memory was left held")
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (counts unit.Counts
 	w.window = m.window
 	r := &run{
 		Pipe: p, series: s, w: w, mem: m,
-		objects: object.NewReader(ctx, p.Source, s.parts(), p.metrics.reader()),
+		objects: object.NewReader(ctx, p.config.Source, s.parts(), p.metrics.reader()),
 		writer:  writer{pipe: p, unit: s.id, series: s.number},
 	}
 	r.src.Reader = r.objects

@@ -21,6 +21,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -47,7 +48,13 @@ type Options struct {
 	Halted func(ledger.Halt)
 	// Finished is told of every unit that ended as done. nil: nobody is told.
 	Finished func(u *unit.Unit)
-	Log      *slog.Logger // nil: slog.Default()
+	// GaveUp is told of every unit that was given up, and why. nil: nobody is
+	// told.
+	GaveUp func(u *unit.Unit, c ledger.Cause)
+	// Latency observes how long units took from their delivery to their end as
+	// done. nil: nothing does.
+	Latency *metric.Durations
+	Log     *slog.Logger // nil: slog.Default()
 }
 
 // Reader handles deliveries. Handle may be called concurrently.
@@ -65,6 +72,9 @@ func New(l ledger.Worker, p Pipe, o Options) *Reader {
 	if o.BackoffMax == 0 {
 		o.BackoffMax = 2 * time.Second
 	}
+	if o.Latency == nil {
+		o.Latency = new(metric.Durations)
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -74,9 +84,10 @@ func New(l ledger.Worker, p Pipe, o Options) *Reader {
 // attempt is one start of work on a unit.
 type attempt struct {
 	*Reader
-	unit *unit.Unit
-	ref  ledger.Ref
-	item ledger.Item // as this attempt began
+	began time.Time
+	unit  *unit.Unit
+	ref   ledger.Ref
+	item  ledger.Item // as this attempt began
 	// faulty are the members that are bad by what this attempt knows.
 	faulty []unit.Fault
 }
@@ -87,7 +98,7 @@ func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
 	if err != nil {
 		return r.unreadable(ctx, d, err)
 	}
-	a := &attempt{Reader: r, unit: u, ref: ledger.Ref{Job: u.Job, Run: u.Run, ID: d.ID}}
+	a := &attempt{Reader: r, began: time.Now(), unit: u, ref: ledger.Ref{Job: u.Job, Run: u.Run, ID: d.ID}}
 	meta, err := again(ctx, func() (ledger.Meta, error) { return r.ledger.Meta(ctx, u.Job) })
 	if err != nil {
 		return fmt.Errorf("unit %s: %w", d.ID, err)
@@ -186,6 +197,7 @@ func (a *attempt) done(ctx context.Context, c unit.Counts) error {
 	if err != nil {
 		return err
 	}
+	a.opt.Latency.Observe(time.Since(a.began))
 	if a.opt.Finished != nil {
 		a.opt.Finished(a.unit)
 	}
@@ -295,6 +307,9 @@ func (a *attempt) dead(ctx context.Context, reason failure.Reason, cause error) 
 	}
 	a.opt.Log.Error("unit given up", "job", a.ref.Job, "unit", a.ref.ID,
 		"reason", reason, "attempts", a.item.Attempts, "key", c.Objects[0].Key, "error", cause)
+	if a.opt.GaveUp != nil {
+		a.opt.GaveUp(a.unit, c)
+	}
 	return errors.Join(cause, a.ended(ctx, a.ref.Job, tally))
 }
 

@@ -363,6 +363,24 @@ func TestUnitsOfEarlierRunsAreAcked(t *testing.T) {
 	}
 }
 
+// lost is a ledger that cannot be written.
+type lost struct{ *memledger.Ledger }
+
+func (lost) Done(context.Context, ledger.Ref, unit.Counts) (ledger.Tally, error) {
+	return ledger.Tally{}, errors.New("the ledger is away")
+}
+
+// INV-7.
+func TestAUnitWhoseEndCannotBeWrittenIsNotAcked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.reader = reader.New(lost{k.ledger}, k.pipe, reader.Options{ReadDigest: "r", Log: slog.New(slog.DiscardHandler)})
+		if err := k.deliver(t.Context()); err == nil {
+			t.Error("acked")
+		}
+	})
+}
+
 func TestBackoffDoublesUpToItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)

@@ -58,7 +58,7 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(b, "  missing   … and %d more, in the JSON report\n", len(r.Missing)-shown)
 			break
 		}
-		fmt.Fprintf(b, "  missing   %q and what is packed with it (%s)\n", m.Key, m.Reason)
+		fmt.Fprintf(b, "  missing   the unit that begins at %q (%s)\n", m.Key, m.Reason)
 	}
 	return b.Flush()
 }
