@@ -138,8 +138,8 @@ func (r *Reader) send(p *part, off, end int64) *request {
 }
 
 // send waits for the answers of one request after another. It lives as long as
-// the Reader, for an SDK needs a deep stack, and growing one for each request is
-// an eighth of a small object's CPU time. There are as many as there ever were
+// the Reader, for a request needs a deep stack, and growing one for each is a
+// twentieth of a small object's CPU time. There are as many as there ever were
 // requests without an answer at once.
 func send(w *request, more <-chan *request) {
 	for ok := true; ok; w, ok = <-more {

@@ -4,6 +4,10 @@
 // A driver lists and opens byte ranges; it holds no bytes and retries nothing.
 // Windows, reading ahead, resuming at the exact byte and retries live here,
 // once, in Reader.
+//
+// The law: a listing that ends well names every object that was there when it
+// began, in order of keys, and what is read of an object is of the one version
+// that was pinned (INV-2), or the read fails.
 package object
 
 import (

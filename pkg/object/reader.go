@@ -1,6 +1,7 @@
 package object
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/metric"
+	"github.com/spate-go/spate/pkg/segment"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -30,7 +32,7 @@ func (p *Part) limit() int64 { return max(p.End, p.Limit) }
 
 // Options tune a Reader. The zero value is usable.
 type Options struct {
-	Window     int64 // bytes asked for in one request; 0 means 8 MiB
+	Window     int64 // bytes asked for in one request, which decide no boundary (INV-3); 0 means segment.Bytes
 	Ahead      int   // requests in flight beyond the current one; 0 means 8, less than 0 none
 	AheadBytes int64 // bound on the sum of their sizes, but one is always allowed; 0 means 8 MiB
 	Retries    int   // retries in a row of one window; 0 means 8, less than 0 none
@@ -135,7 +137,7 @@ func (r *Reader) read(p *part, w *request, b []byte) int {
 	p.pos += int64(n)
 	r.opt.BytesRead.Add(int64(n))
 	switch {
-	case p.pos == w.end && (!marked(err) || failure.Is(err, failure.Transient)): // all is there: a cut no longer matters
+	case p.pos == w.end && (!failure.Marked(err) || failure.Is(err, failure.Transient)): // all is there: a cut no longer matters
 		w.close()
 		p.cur = nil
 	case err != nil:
@@ -167,32 +169,14 @@ func (r *Reader) Close() error {
 }
 
 func (o Options) withDefaults() Options {
-	o.Window = orDefault(o.Window, 8<<20)
-	o.Ahead = orDefault(o.Ahead, 8)
-	o.AheadBytes = orDefault(o.AheadBytes, 8<<20)
-	o.Retries = orDefault(o.Retries, 8)
-	o.BackoffBase = orDefault(o.BackoffBase, 200*time.Millisecond)
-	o.BackoffMax = orDefault(o.BackoffMax, 5*time.Second)
-	o.Stall = orDefault(o.Stall, 30*time.Second)
-	if o.BytesRead == nil {
-		o.BytesRead = new(metric.Value)
-	}
-	if o.GetRetries == nil {
-		o.GetRetries = new(metric.Value)
-	}
+	o.Window = cmp.Or(o.Window, segment.Bytes)
+	o.Ahead = cmp.Or(o.Ahead, 8)
+	o.AheadBytes = cmp.Or(o.AheadBytes, 8<<20)
+	o.Retries = cmp.Or(o.Retries, 8)
+	o.BackoffBase = cmp.Or(o.BackoffBase, 200*time.Millisecond)
+	o.BackoffMax = cmp.Or(o.BackoffMax, 5*time.Second)
+	o.Stall = cmp.Or(o.Stall, 30*time.Second)
+	o.BytesRead = cmp.Or(o.BytesRead, new(metric.Value))
+	o.GetRetries = cmp.Or(o.GetRetries, new(metric.Value))
 	return o
-}
-
-func orDefault[T int | int64 | time.Duration](v, d T) T {
-	if v == 0 {
-		return d
-	}
-	return v
-}
-
-// marked reports whether a driver classified err. What it did not classify in
-// the midst of a body is a broken transport.
-func marked(err error) bool {
-	_, ok := errors.AsType[*failure.Error](err)
-	return ok
 }

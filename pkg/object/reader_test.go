@@ -108,7 +108,7 @@ func walk(t *testing.T, rnd *rand.Rand) {
 func TestABodyCutAtAnyByteResumesAtThatByte(t *testing.T) {
 	const size = 40
 	for window := int64(1); window <= size; window += 13 {
-		for cut := int64(0); cut < size; cut++ {
+		for cut := range int64(size) {
 			synctest.Test(t, func(t *testing.T) {
 				b, once := &memobject.Bucket{}, false
 				parts, data := put(b, size)
@@ -238,7 +238,7 @@ func TestMemoryDoesNotGrowWithTheObject(t *testing.T) {
 		return io.NopCloser(io.LimitReader(zeros{}, n)), nil
 	}}
 	r := object.NewReader(t.Context(), s, []object.Part{{Object: unit.Object{Key: "k", Size: size}, End: size}}, object.Options{})
-	defer r.Close() //nolint:errcheck // of no interest here
+	defer r.Close()
 	if err := r.Next(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
-	"time"
 
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/failure"
 )
 
@@ -16,6 +15,10 @@ import (
 // retries while everything works; and if any byte counted, a store that gives
 // one byte a request would be asked eight million times for one window.
 const progress = TailBytes
+
+// ErrNoAnswer is in an error after retries of no avail: the fault may pass, so it
+// says nothing of the object.
+var ErrNoAnswer = errors.New("no answer that lasts")
 
 // window returns the request that p.pos lies in, its body open: the current one,
 // its successor, or a repetition of it. At the part's end it returns io.EOF.
@@ -69,46 +72,21 @@ func (r *Reader) retry(p *part) error {
 	}
 	if p.retries >= r.opt.Retries {
 		return failure.Errorf(failure.Unit, failure.RetriesExhausted,
-			"read %q at byte %d: no answer that lasts after %d retries: %w", p.Object.Key, p.pos, p.retries, w.err)
+			"read %q at byte %d: %w after %d retries: %w", p.Object.Key, p.pos, ErrNoAnswer, p.retries, w.err)
 	}
 	p.retries++
 	r.opt.GetRetries.Add(1)
-	if err := sleep(r.ctx, r.backoff(p.retries)); err != nil {
+	if err := backoff.Wait(r.ctx, backoff.Delay(r.opt.BackoffBase, r.opt.BackoffMax, p.retries)); err != nil {
 		return err
 	}
 	p.cur, p.since = r.send(p, p.pos, w.end), p.pos
 	return nil
 }
 
-// backoff is the wait before the n-th retry in a row: between half of the bound
-// and the bound, so that readers that failed together do not return together.
-func (r *Reader) backoff(n int) time.Duration {
-	d := r.opt.BackoffBase
-	for range n - 1 {
-		if d >= r.opt.BackoffMax {
-			break
-		}
-		d *= 2
-	}
-	d = min(d, r.opt.BackoffMax)
-	return d/2 + rand.N(d/2+1)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // cut classifies the end of a body that came too early. What the driver did not
 // mark itself is a broken transport.
 func (w *request) cut(err error) error {
-	if marked(err) {
+	if failure.Marked(err) {
 		return err
 	}
 	if errors.Is(err, io.EOF) {
@@ -123,7 +101,7 @@ func (w *request) cut(err error) error {
 // mark returns err as the driver marked it, naming the object. What a driver left
 // unmarked is unknown, and goes back to the feed.
 func mark(p *part, err error) error {
-	if marked(err) {
+	if failure.Marked(err) {
 		return err
 	}
 	return failure.Errorf(failure.Unit, failure.RetriesExhausted, "read %q: %w", p.Object.Key, err)

@@ -13,7 +13,6 @@
 package dirobject
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,22 +61,6 @@ func (b *Bucket) check() error {
 		return failure.Errorf(failure.Job, failure.Config, "open source directory %q: it is a file: name its directory, and the file with include", b.dir)
 	}
 	return nil
-}
-
-// Stat returns key as it is now.
-func (b *Bucket) Stat(_ context.Context, key string) (unit.Object, error) {
-	path, err := b.file(key)
-	if err != nil {
-		return unit.Object{}, err
-	}
-	fi, err := os.Stat(path)
-	if err != nil {
-		return unit.Object{}, b.classify("stat", path, err)
-	}
-	if !fi.Mode().IsRegular() {
-		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "stat %q: it is no file", path)
-	}
-	return describe(key, fi), nil
 }
 
 // file is the path of a key. Only keys that List could give have one: the check

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/object/dirobject"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -57,11 +58,7 @@ func TestOnlyFilesAreListed(t *testing.T) {
 	if d := cmp.Diff([]string{"empty", "link", "sub/file"}, keys(t, b)); d != "" {
 		t.Error(d)
 	}
-	o, err := b.Stat(t.Context(), "link")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := readAll(t, b, o); err != nil || got != "linked" {
+	if got, err := readAll(t, b, find(t, b, "link")); err != nil || got != "linked" {
 		t.Errorf("through the link: %q, %v", got, err)
 	}
 	for _, key := range []string{"pipe", "sub", "hollow/inside", "nowhere", "loop", "empty/below"} {
@@ -81,10 +78,10 @@ func TestAnETagIsSizeTimeAndInode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := open(t, dir).Stat(t.Context(), "k")
+	o := find(t, open(t, dir), "k")
 	want := fmt.Sprintf(`"5-1700000000123456789-%d"`, fi.Sys().(*syscall.Stat_t).Ino)
-	if err != nil || o.ETag != want || o.Size != 5 || !o.LastModified.Equal(at) {
-		t.Errorf("%+v, %v, want ETag %s", o, err, want)
+	if o.ETag != want || o.Size != 5 || !o.LastModified.Equal(at) {
+		t.Errorf("%+v, want ETag %s", o, want)
 	}
 }
 
@@ -98,10 +95,7 @@ func TestAFileThatIsWrittenToIsDriftBeforeAnyOfItsNewBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
-	o, err := b.Stat(t.Context(), "k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := find(t, b, "k")
 	t.Run("in the midst of a window", func(t *testing.T) {
 		p := b.Pin(o)
 		body, err := p.ReadRange(t.Context(), 0, 1000)
@@ -125,11 +119,7 @@ func TestAFileThatIsWrittenToIsDriftBeforeAnyOfItsNewBytes(t *testing.T) {
 		}
 	})
 	t.Run("and after the last byte, which only Close can tell", func(t *testing.T) {
-		o, err := b.Stat(t.Context(), "k")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := b.Pin(o)
+		p := b.Pin(find(t, b, "k"))
 		body, err := p.ReadRange(t.Context(), 0, 1000)
 		if err != nil {
 			t.Fatal(err)
@@ -149,8 +139,7 @@ func TestAFileThatIsRemovedAfterItWasReadIsGood(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "k", []byte("12345"))
 	b := open(t, dir)
-	o, _ := b.Stat(t.Context(), "k")
-	p := b.Pin(o)
+	p := b.Pin(find(t, b, "k"))
 	body, err := p.ReadRange(t.Context(), 0, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -171,13 +160,10 @@ func TestWhatMayNotBeReadStopsTheJobAndIsNotSkipped(t *testing.T) {
 	put(t, dir, "a", []byte("x"))
 	put(t, dir, "secret/k", []byte("x"))
 	b := open(t, dir)
-	o, err := b.Stat(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := find(t, b, "a")
 	chmod(t, filepath.Join(dir, "a"), 0)
 	chmod(t, filepath.Join(dir, "secret"), 0)
-	_, err = b.List(t.Context(), "")
+	_, err := b.List(t.Context(), "")
 	expect(t, err, failure.Job, failure.Denied, filepath.Join(dir, "secret"))
 	_, err = b.Pin(o).ReadRange(t.Context(), 0, 1)
 	expect(t, err, failure.Job, failure.Denied, filepath.Join(dir, "a"))
@@ -242,14 +228,32 @@ func TestAnyTreeIsListedInTheOrderOfBytes(t *testing.T) {
 func keys(t *testing.T, b *dirobject.Bucket) []string {
 	t.Helper()
 	var out []string
+	for _, o := range list(t, b) {
+		out = append(out, o.Key)
+	}
+	return out
+}
+
+// find returns the file that is listed under key.
+func find(t *testing.T, b *dirobject.Bucket, key string) unit.Object {
+	t.Helper()
+	all := list(t, b)
+	i := slices.IndexFunc(all, func(o object.Listed) bool { return o.Key == key })
+	if i < 0 {
+		t.Fatalf("%q is not listed", key)
+	}
+	return all[i].Object
+}
+
+func list(t *testing.T, b *dirobject.Bucket) []object.Listed {
+	t.Helper()
+	var out []object.Listed
 	for after := ""; ; {
 		p, err := b.List(t.Context(), after)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range p.Objects {
-			out = append(out, o.Key)
-		}
+		out = append(out, p.Objects...)
 		if !p.More {
 			return out
 		}

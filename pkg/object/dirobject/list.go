@@ -36,7 +36,7 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 // listing is one page in the making.
 type listing struct {
 	b     *Bucket
-	ctx   context.Context
+	ctx   context.Context // of the call of List
 	after string
 	page  object.Page
 	path  map[string]names

@@ -35,7 +35,7 @@ func Slow(ctx context.Context, body Body, wait time.Duration) Body {
 }
 
 type slow struct {
-	ctx  context.Context
+	ctx  context.Context // of the ReadRange that opened body
 	body Body
 	wait time.Duration
 }
@@ -113,7 +113,7 @@ func (b *Bucket) read(o unit.Object) ([]byte, error) {
 
 // body ends when its context does, as one that comes through a socket would.
 type body struct {
-	ctx   context.Context
+	ctx   context.Context // of the ReadRange that opened it
 	src   Body
 	b     *Bucket
 	close sync.Once

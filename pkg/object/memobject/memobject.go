@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -27,7 +26,6 @@ type Op string
 const (
 	OpList Op = "list" // key is the after of the call
 	OpGet  Op = "get"
-	OpStat Op = "stat"
 )
 
 // Request is one ReadRange as it arrived.
@@ -150,20 +148,6 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 		p.Last = key
 	}
 	return p, nil
-}
-
-// Stat returns key's current version.
-func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
-	if err := b.called(ctx, OpStat, key, 0); err != nil {
-		return unit.Object{}, err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.current(key)
-	if e == nil {
-		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "stat %q: no such object", key)
-	}
-	return e.Object, nil
 }
 
 // called counts a call and asks the hook.

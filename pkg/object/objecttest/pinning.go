@@ -24,7 +24,7 @@ func pinning(t *testing.T, h Harness) {
 	t.Run("an object that is replaced between two windows is drift", func(t *testing.T) {
 		s, o := one(t, h, digits)
 		p := s.Bucket.Pin(o)
-		defer p.Close() //nolint:errcheck // of no interest here
+		defer p.Close()
 		body := open(t, p, 0, 5)
 		got, err := io.ReadAll(body)
 		if string(got) != digits[:5] || err != nil {
@@ -39,9 +39,9 @@ func pinning(t *testing.T, h Harness) {
 		old, fresh := bytes.Repeat([]byte("o"), 1<<20), bytes.Repeat([]byte("n"), 1<<20)
 		s, o := one(t, h, string(old))
 		p := s.Bucket.Pin(o)
-		defer p.Close() //nolint:errcheck // of no interest here
+		defer p.Close()
 		body := open(t, p, 0, o.Size)
-		defer body.Close() //nolint:errcheck // of no interest here
+		defer body.Close()
 		if _, err := io.ReadFull(body, make([]byte, 10)); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func pinning(t *testing.T, h Harness) {
 	t.Run("an object that is gone between two windows is not found", func(t *testing.T) {
 		s, o := one(t, h, digits)
 		p := s.Bucket.Pin(o)
-		defer p.Close() //nolint:errcheck // of no interest here
+		defer p.Close()
 		body := open(t, p, 0, 5)
 		_, _ = io.ReadAll(body)
 		_ = body.Close()
@@ -80,7 +80,7 @@ func pinning(t *testing.T, h Harness) {
 		s.Put(s.Prefix+"a", []byte("replaced"))
 		s.Delete(s.Prefix + "b")
 		r := object.NewReader(t.Context(), s.Bucket, parts, object.Options{})
-		defer r.Close() //nolint:errcheck // of no interest here
+		defer r.Close()
 		for _, want := range []failure.Reason{failure.ETagDrift, failure.NotFound, ""} {
 			if err := r.Next(); err != nil {
 				t.Fatal(err)

@@ -39,7 +39,7 @@ func reading(t *testing.T, h Harness) {
 	t.Run("calls overlap, and their bodies are read in any order", func(t *testing.T) {
 		s, o := one(t, h, digits)
 		p := s.Bucket.Pin(o)
-		defer p.Close() //nolint:errcheck // of no interest here
+		defer p.Close()
 		var bodies []io.ReadCloser
 		for i := range int64(len(digits)) {
 			bodies = append(bodies, open(t, p, i, 1))

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -20,19 +21,6 @@ import (
 )
 
 const digits = "0123456789"
-
-// server is a bucket behind handle.
-func server(t *testing.T, opt s3object.Options, handle http.HandlerFunc) *s3object.Bucket {
-	t.Helper()
-	credentials(t)
-	s := httptest.NewServer(handle)
-	t.Cleanup(s.Close)
-	c, err := s3object.NewClient(t.Context(), s3object.ClientOptions{Endpoint: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s3object.New(c, "bucket", "logs/", opt)
-}
 
 var listed = unit.Object{Key: "logs/k", Size: int64(len(digits)), ETag: `"e1"`}
 
@@ -81,16 +69,21 @@ func TestRefusalsAreClassifiedByMeaning(t *testing.T) {
 		"an invalid token":       {400, "InvalidToken", "", failure.Job, failure.Denied, nil},
 		"an invalid bucket name": {400, "InvalidBucketName", "", failure.Job, failure.Config, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			calls := 0
-			answer := refuse(c.status, c.code, c.message)
-			b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) { calls++; answer(w, r) })
-			_, err := b.Pin(listed).ReadRange(t.Context(), 0, 5)
-			expect(t, err, c.scope, c.reason, append(c.says, "logs/k")...)
-			if calls != 1 {
-				t.Errorf("%d requests: the reader is who retries", calls)
-			}
-		})
+		for way, server := range ways {
+			t.Run(name+", "+way, func(t *testing.T) {
+				calls := 0
+				answer := refuse(c.status, c.code, c.message)
+				b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) { calls++; answer(w, r) })
+				_, err := b.Pin(listed).ReadRange(t.Context(), 0, 5)
+				expect(t, err, c.scope, c.reason, append(c.says, "logs/k")...)
+				if calls > 1 && (way == sdk || c.status == 404 || c.status == 412 || c.status == 416 || c.status == 429 || c.status >= 500) {
+					t.Errorf("%d requests: the reader is who retries", calls)
+				}
+				if calls > 2 || calls == 1 && way == direct && c.status < 404 {
+					t.Errorf("%d requests: what may be wrong with the request is the SDK's to find out, once", calls)
+				}
+			})
+		}
 	}
 }
 
@@ -109,7 +102,7 @@ func TestAListingThatIsRefusedStopsTheJobOrPasses(t *testing.T) {
 		"unwell":         {503, "SlowDown", failure.Transient, failure.RetriesExhausted, "logs/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := server(t, s3object.Options{}, refuse(c.status, c.code, "")).List(t.Context(), "")
+			_, err := bySDK(t, s3object.Options{}, refuse(c.status, c.code, "")).List(t.Context(), "")
 			expect(t, err, c.scope, c.reason, c.says)
 			if strings.Contains(err.Error(), "GetObject") {
 				t.Errorf("it speaks of reading: %v", err)
@@ -139,23 +132,26 @@ func TestAnAnswerThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 		"a range of an object that grew":   {2, 3, answer{206, `"e1"`, "bytes 2-4/11", 3}, failure.Member, failure.ETagDrift},
 		"a range instead of all":           {0, 10, answer{206, `"e1"`, "bytes 0-8/10", 9}, failure.Transient, failure.RetriesExhausted},
 		"an object that shrank":            {0, 10, answer{200, `"e1"`, "", 9}, failure.Member, failure.ETagDrift},
+		"an object that is empty now":      {0, 10, answer{200, `"e1"`, "", 0}, failure.Member, failure.ETagDrift},
 		"an object that grew":              {0, 10, answer{200, `"e1"`, "", 11}, failure.Member, failure.ETagDrift},
 		"another object, If-Match dropped": {0, 10, answer{200, `"e2"`, "", 10}, failure.Member, failure.ETagDrift},
 		"a range of another object":        {2, 3, answer{206, `"e2"`, "bytes 2-4/10", 3}, failure.Member, failure.ETagDrift},
 	} {
-		t.Run(name, func(t *testing.T) {
-			b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("ETag", c.answer.etag)
-				if c.answer.range_ != "" {
-					w.Header().Set("Content-Range", c.answer.range_)
-				}
-				w.Header().Set("Content-Length", fmt.Sprint(c.answer.length))
-				w.WriteHeader(c.answer.status)
-				_, _ = w.Write(make([]byte, c.answer.length))
+		for way, server := range ways {
+			t.Run(name+", "+way, func(t *testing.T) {
+				b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("ETag", c.answer.etag)
+					if c.answer.range_ != "" {
+						w.Header().Set("Content-Range", c.answer.range_)
+					}
+					w.Header().Set("Content-Length", fmt.Sprint(c.answer.length))
+					w.WriteHeader(c.answer.status)
+					_, _ = w.Write(make([]byte, c.answer.length))
+				})
+				_, err := b.Pin(listed).ReadRange(t.Context(), c.off, c.n)
+				expect(t, err, c.scope, c.reason, "logs/k")
 			})
-			_, err := b.Pin(listed).ReadRange(t.Context(), c.off, c.n)
-			expect(t, err, c.scope, c.reason, "logs/k")
-		})
+		}
 	}
 }
 
@@ -209,93 +205,105 @@ func serve(data string, breaks func(n int) (cut int, broken bool)) http.HandlerF
 }
 
 func TestABodyThatBreaksOffIsResumedUnderTheSamePin(t *testing.T) {
-	for cut := range len(digits) {
-		var ranges []string
-		inner := serve(digits, func(n int) (int, bool) { return cut, n == 0 })
-		b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
-			ranges = append(ranges, r.Header.Get("Range"))
-			if m := r.Header.Get("If-Match"); m != `"e1"` {
-				t.Errorf("If-Match: %s", m)
+	for way, server := range ways {
+		for cut := range len(digits) {
+			var ranges []string
+			inner := serve(digits, func(n int) (int, bool) { return cut, n == 0 })
+			b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+				ranges = append(ranges, r.Header.Get("Range"))
+				if m := r.Header.Get("If-Match"); m != `"e1"` {
+					t.Errorf("If-Match: %s", m)
+				}
+				inner(w, r)
+			})
+			retries := new(metric.Value)
+			r := object.NewReader(t.Context(), b, []object.Part{{Object: listed, End: listed.Size}}, object.Options{BackoffBase: 1, GetRetries: retries})
+			if err := r.Next(); err != nil {
+				t.Fatal(err)
 			}
-			inner(w, r)
-		})
-		retries := new(metric.Value)
-		r := object.NewReader(t.Context(), b, []object.Part{{Object: listed, End: listed.Size}}, object.Options{BackoffBase: 1, GetRetries: retries})
-		if err := r.Next(); err != nil {
-			t.Fatal(err)
+			got, err := io.ReadAll(r)
+			if err != nil || string(got) != digits || retries.Load() != 1 {
+				t.Errorf("%s: cut at %d: %q, %v, %d retries", way, cut, got, err, retries.Load())
+			}
+			want := fmt.Sprintf("bytes=%d-9", cut)
+			if cut == 0 {
+				want = ""
+			}
+			if len(ranges) != 2 || ranges[0] != "" || ranges[1] != want {
+				t.Errorf("%s: cut at %d: ranges %q", way, cut, ranges)
+			}
+			_ = r.Close()
 		}
-		got, err := io.ReadAll(r)
-		if err != nil || string(got) != digits || retries.Load() != 1 {
-			t.Errorf("cut at %d: %q, %v, %d retries", cut, got, err, retries.Load())
-		}
-		want := fmt.Sprintf("bytes=%d-9", cut)
-		if cut == 0 {
-			want = ""
-		}
-		if len(ranges) != 2 || ranges[0] != "" || ranges[1] != want {
-			t.Errorf("cut at %d: ranges %q", cut, ranges)
-		}
-		_ = r.Close()
 	}
 }
 
 func TestARequestSaysWhatItNeedsTo(t *testing.T) {
-	var got *http.Request
-	b := server(t, s3object.Options{RequestPayer: true, ExpectedBucketOwner: "111122223333"}, func(w http.ResponseWriter, r *http.Request) {
-		got = r
-		serve(digits, func(int) (int, bool) { return 0, false })(w, r)
-	})
-	o := listed
-	o.Version, o.ETag = "v7", "e1" // bare, as an event has it
-	body, err := b.Pin(o).ReadRange(t.Context(), 2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close() //nolint:errcheck // of no interest here
-	for name, want := range map[string]string{
-		"If-Match": `"e1"`, "Range": "bytes=2-4", "Accept-Encoding": "identity", "X-Amz-Request-Payer": "requester", "X-Amz-Expected-Bucket-Owner": "111122223333",
-		"X-Amz-Checksum-Mode": "",
-	} {
-		if v := got.Header.Get(name); v != want {
-			t.Errorf("%s: %q, want %q", name, v, want)
-		}
-	}
-	if got.URL.Query().Get("versionId") != "v7" || got.URL.Path != "/bucket/logs/k" {
-		t.Errorf("URL %s", got.URL)
+	for way, server := range ways {
+		t.Run(way, func(t *testing.T) {
+			var got *http.Request
+			b := server(t, s3object.Options{RequestPayer: true, ExpectedBucketOwner: "111122223333"}, func(w http.ResponseWriter, r *http.Request) {
+				got = r
+				serve(digits, func(int) (int, bool) { return 0, false })(w, r)
+			})
+			o := listed
+			o.Version, o.ETag = "v7", "e1" // bare, as an event has it
+			body, err := b.Pin(o).ReadRange(t.Context(), 2, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer body.Close()
+			for name, want := range map[string]string{
+				"If-Match": `"e1"`, "Range": "bytes=2-4", "Accept-Encoding": "identity", "X-Amz-Request-Payer": "requester", "X-Amz-Expected-Bucket-Owner": "111122223333",
+				"X-Amz-Checksum-Mode": "",
+			} {
+				if v := got.Header.Get(name); v != want {
+					t.Errorf("%s: %q, want %q", name, v, want)
+				}
+			}
+			if got.URL.Query().Get("versionId") != "v7" || got.URL.Path != "/bucket/logs/k" {
+				t.Errorf("URL %s", got.URL)
+			}
+		})
 	}
 }
 
 func TestAnObjectWithoutAnETagIsPinnedToTheFirstOneSeen(t *testing.T) {
-	etag, matches := "e1", []string{}
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		matches = append(matches, r.Header.Get("If-Match"))
-		w.Header().Set("ETag", `"`+etag+`"`)
-		w.Header().Set("Content-Range", strings.Replace(r.Header.Get("Range"), "=", " ", 1)+"/10")
-		w.WriteHeader(http.StatusPartialContent)
-		_, _ = io.WriteString(w, "01234")
-	})
-	o := listed
-	o.ETag = ""
-	p := b.Pin(o)
-	body, err := p.ReadRange(t.Context(), 0, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = body.Close()
-	etag = "e2"
-	_, err = p.ReadRange(t.Context(), 5, 5)
-	expect(t, err, failure.Member, failure.ETagDrift, "logs/k")
-	if len(matches) != 2 || matches[0] != "" || matches[1] != `"e1"` {
-		t.Errorf("If-Match: %q", matches)
+	for way, server := range ways {
+		t.Run(way, func(t *testing.T) {
+			etag, matches := "e1", []string{}
+			b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+				matches = append(matches, r.Header.Get("If-Match"))
+				w.Header().Set("ETag", `"`+etag+`"`)
+				w.Header().Set("Content-Range", strings.Replace(r.Header.Get("Range"), "=", " ", 1)+"/10")
+				w.WriteHeader(http.StatusPartialContent)
+				_, _ = io.WriteString(w, "01234")
+			})
+			o := listed
+			o.ETag = ""
+			p := b.Pin(o)
+			body, err := p.ReadRange(t.Context(), 0, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = body.Close()
+			etag = "e2"
+			_, err = p.ReadRange(t.Context(), 5, 5)
+			expect(t, err, failure.Member, failure.ETagDrift, "logs/k")
+			if len(matches) != 2 || matches[0] != "" || matches[1] != `"e1"` {
+				t.Errorf("If-Match: %q", matches)
+			}
+		})
 	}
 }
 
 func TestWhatIsNoAnswerIsTransient(t *testing.T) {
-	t.Run("a connection that breaks off before it", func(t *testing.T) {
-		b := server(t, s3object.Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-		_, err := b.Pin(listed).ReadRange(t.Context(), 0, 5)
-		expect(t, err, failure.Transient, failure.RetriesExhausted, "logs/k")
-	})
+	for way, server := range ways {
+		t.Run("a connection that breaks off before it, "+way, func(t *testing.T) {
+			b := server(t, s3object.Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+			_, err := b.Pin(listed).ReadRange(t.Context(), 0, 5)
+			expect(t, err, failure.Transient, failure.RetriesExhausted, "logs/k")
+		})
+	}
 	t.Run("one that is refused", func(t *testing.T) {
 		credentials(t)
 		s := httptest.NewServer(nil)
@@ -308,7 +316,7 @@ func TestWhatIsNoAnswerIsTransient(t *testing.T) {
 		expect(t, err, failure.Transient, failure.RetriesExhausted, "logs/k")
 	})
 	t.Run("half a page", func(t *testing.T) {
-		b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = bufio.NewWriter(w).WriteString("<ListBucketResult>")
 			panic(http.ErrAbortHandler)
@@ -319,16 +327,31 @@ func TestWhatIsNoAnswerIsTransient(t *testing.T) {
 }
 
 func TestACallEndsWithItsContext(t *testing.T) {
-	block := make(chan struct{})
-	b := server(t, s3object.Options{}, func(http.ResponseWriter, *http.Request) { <-block })
-	defer close(block)
-	ctx, cancel := context.WithCancel(t.Context())
-	go cancel()
-	if _, err := b.Pin(listed).ReadRange(ctx, 0, 5); err != context.Canceled {
-		t.Errorf("get: %v", err)
+	for way, server := range ways {
+		t.Run(way, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			block := make(chan struct{})
+			b := server(t, s3object.Options{}, func(http.ResponseWriter, *http.Request) { cancel(); <-block })
+			defer close(block)
+			begin := time.Now()
+			if _, err := b.Pin(listed).ReadRange(ctx, 0, 5); err != context.Canceled || time.Since(begin) > 15*time.Second {
+				t.Errorf("get: %v after %v", err, time.Since(begin))
+			}
+			if _, err := b.List(ctx, ""); err != context.Canceled {
+				t.Errorf("list: %v", err)
+			}
+		})
 	}
-	if _, err := b.List(ctx, ""); err != context.Canceled {
-		t.Errorf("list: %v", err)
+}
+
+func TestABodyOfUnknownLengthIsTheReadersToCount(t *testing.T) {
+	for way, server := range ways {
+		t.Run(way, func(t *testing.T) {
+			get(t, server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+				_ = http.NewResponseController(w).Flush()
+				_, _ = io.WriteString(w, digits)
+			}), listed)
+		})
 	}
 }
 

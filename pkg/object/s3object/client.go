@@ -11,6 +11,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/spate-go/spate/pkg/failure"
 )
@@ -41,7 +42,10 @@ const (
 // NewClient returns a client of S3. It fails, as a fault of configuration, where
 // there is no region or there are no credentials, rather than at each object.
 func NewClient(ctx context.Context, opt ClientOptions) (*s3.Client, error) {
-	load := []func(*config.LoadOptions) error{config.WithHTTPClient(newHTTPClient())}
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(newHTTPClient()),
+		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
+	}
 	if opt.Region != "" {
 		load = append(load, config.WithRegion(opt.Region))
 	}

@@ -2,10 +2,10 @@ package s3object_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/object/objecttest"
 	"github.com/spate-go/spate/pkg/object/s3object"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // TestConformanceOnEndpoint runs the suite on whatever AWS_ENDPOINT_URL names, in
@@ -34,14 +35,18 @@ func TestConformanceOnEndpoint(t *testing.T) {
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 		t.Fatal(err)
 	}
-	stores := 0
-	objecttest.Run(t, objecttest.Harness{
-		PageSize: 1000,
-		New: func(t *testing.T) objecttest.Store {
-			stores++
-			return store(t, client, bucket, fmt.Sprintf("run+%d/", stores))
-		},
-	})
+	for _, way := range []string{sdk, direct} {
+		t.Run(way, func(t *testing.T) {
+			stores := 0
+			objecttest.Run(t, objecttest.Harness{
+				PageSize: 1000,
+				New: func(t *testing.T) objecttest.Store {
+					stores++
+					return store(t, client, way, bucket, fmt.Sprintf("%s+%d/", way, stores))
+				},
+			})
+		})
+	}
 }
 
 // credentials sets what an endpoint of one's own takes, where nothing is set.
@@ -54,10 +59,11 @@ func credentials(t *testing.T) {
 	}
 }
 
-func store(t *testing.T, client *s3.Client, bucket, prefix string) objecttest.Store {
-	api := &counting{Client: client}
-	return objecttest.Store{
-		Bucket: s3object.New(api, bucket, prefix, s3object.Options{}),
+func store(t *testing.T, client *s3.Client, way, bucket, prefix string) objecttest.Store {
+	bodies := &counting{HTTPClient: client.Options().HTTPClient}
+	counted := s3.New(client.Options(), func(o *s3.Options) { o.HTTPClient = bodies })
+	s := objecttest.Store{
+		Bucket: s3object.New(counted, bucket, prefix, s3object.Options{}),
 		Prefix: prefix,
 		Put: func(key string, data []byte) {
 			if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(data)}); err != nil {
@@ -69,23 +75,35 @@ func store(t *testing.T, client *s3.Client, bucket, prefix string) objecttest.St
 				t.Fatalf("delete %q: %v", key, err)
 			}
 		},
-		Held: func() int { return int(api.open.Load()) },
+		Held: func() int { return int(bodies.open.Load()) },
 	}
+	if way == sdk {
+		s.Bucket = s3object.New(wrapped{counted}, bucket, prefix, s3object.Options{})
+		return s
+	}
+	// The first GET is the SDK's all the same.
+	s.Put("first", []byte("1"))
+	first, err := s.Bucket.Pin(unit.Object{Key: "first", Size: 1}).ReadRange(t.Context(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	return s
 }
 
 // counting counts the bodies that are open.
 type counting struct {
-	*s3.Client
+	s3.HTTPClient
 	open atomic.Int64
 }
 
-func (c *counting) GetObject(ctx context.Context, in *s3.GetObjectInput, opts ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
-	out, err := c.Client.GetObject(ctx, in, opts...)
+func (c *counting) Do(r *http.Request) (*http.Response, error) {
+	resp, err := c.HTTPClient.Do(r)
 	if err == nil {
 		c.open.Add(1)
-		out.Body = &counted{ReadCloser: out.Body, c: c}
+		resp.Body = &counted{ReadCloser: resp.Body, c: c}
 	}
-	return out, err
+	return resp, err
 }
 
 type counted struct {

@@ -29,7 +29,7 @@ type pinned struct {
 }
 
 // once turns the SDK's retries off: object.Reader has its own, which know how far
-// the body came and which are counted.
+// the body came and which are counted, and so has who lists.
 func once(o *s3.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired

@@ -34,7 +34,7 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 		in.StartAfter = &after
 	}
 	for {
-		out, err := b.api.ListObjectsV2(ctx, in)
+		out, err := b.api.ListObjectsV2(ctx, in, once)
 		if err != nil {
 			return object.Page{}, c.classify(ctx, err)
 		}

@@ -28,7 +28,7 @@ func content(key, rest string) string {
 
 func TestAListingAsksByKeyAndDecodes(t *testing.T) {
 	var query map[string][]string
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+	b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.Query()
 		if h := r.Header.Get("X-Amz-Optional-Object-Attributes"); h != "RestoreStatus" {
 			t.Errorf("optional attributes: %q", h)
@@ -41,7 +41,7 @@ func TestAListingAsksByKeyAndDecodes(t *testing.T) {
 	}
 	expect(t, err, failure.Job, failure.Config, "logs/")
 
-	b = server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+	b = bySDK(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.Query()
 		pageOf(w, true, "t", content("logs/%01", ""), content("logs/a+b%2Bc%25", ""), content("logs/%F0%9F%98%80", ""))
 	})
@@ -67,14 +67,14 @@ func TestAListingAsksByKeyAndDecodes(t *testing.T) {
 }
 
 func TestAKeyThatDoesNotComeAfterTheOneAskedForIsRefused(t *testing.T) {
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) { pageOf(w, false, "", content("logs/a", "")) })
+	b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) { pageOf(w, false, "", content("logs/a", "")) })
 	_, err := b.List(t.Context(), "logs/a")
 	expect(t, err, failure.Job, failure.Config, "logs/a")
 }
 
 func TestAPageWithoutKeysLeadsOnByItsToken(t *testing.T) {
 	calls := 0
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+	b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		calls++
 		if r.URL.Query().Get("continuation-token") == "t" {
 			pageOf(w, false, "", content("logs/z", ""))
@@ -89,7 +89,7 @@ func TestAPageWithoutKeysLeadsOnByItsToken(t *testing.T) {
 }
 
 func TestAKeyThatIsNotEncodedIsTakenAsItIs(t *testing.T) {
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+	b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprint(w, "<ListBucketResult>", content("logs/a+b%41", ""), "</ListBucketResult>")
 	})
 	p, err := b.List(t.Context(), "")
@@ -122,7 +122,7 @@ func TestArchivedIsWhatMustBeRestoredFirst(t *testing.T) {
 		"a class not yet known": {"<StorageClass>NEXT_BIG_THING</StorageClass>", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := server(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) { pageOf(w, false, "", content("logs/a", c.rest)) })
+			b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, _ *http.Request) { pageOf(w, false, "", content("logs/a", c.rest)) })
 			p, err := b.List(t.Context(), "")
 			if err != nil || len(p.Objects) != 1 || p.Objects[0].Archived != c.want {
 				t.Errorf("%+v, %v", p, err)
@@ -136,35 +136,15 @@ func TestADirectoryBucketIsRefusedBeforeItIsAsked(t *testing.T) {
 	expect(t, err, failure.Job, failure.Config, "directory bucket")
 }
 
-func TestStatGivesTheCurrentVersion(t *testing.T) {
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodHead || r.URL.Path != "/bucket/logs/k" {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		w.Header().Set("ETag", `"e9"`)
-		w.Header().Set("Content-Length", "42")
-		w.Header().Set("X-Amz-Version-Id", "v3")
-		w.Header().Set("Last-Modified", "Sun, 29 Nov 2026 10:00:00 GMT")
-	})
-	o, err := b.Stat(t.Context(), "logs/k")
-	if err != nil || o.Key != "logs/k" || o.Size != 42 || o.ETag != `"e9"` || o.Version != "v3" || o.LastModified.Year() != 2026 {
-		t.Errorf("%+v, %v", o, err)
-	}
-	_, err = b.Stat(t.Context(), "logs/gone")
-	expect(t, err, failure.Member, failure.NotFound, "logs/gone")
-}
-
-func TestAListingThatFailsOnceIsAskedForAgain(t *testing.T) {
+func TestAListingThatFailsIsLeftToItsCallerToRepeat(t *testing.T) {
 	calls := 0
-	b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
-		if calls++; calls == 1 {
-			refuse(http.StatusInternalServerError, "InternalError", "")(w, r)
-			return
-		}
-		pageOf(w, false, "", content("logs/z", ""))
+	b := bySDK(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		calls++
+		refuse(http.StatusInternalServerError, "InternalError", "")(w, r)
 	})
-	if p, err := b.List(t.Context(), ""); err != nil || len(p.Objects) != 1 {
-		t.Errorf("%+v, %v", p, err)
+	_, err := b.List(t.Context(), "")
+	expect(t, err, failure.Transient, failure.RetriesExhausted)
+	if calls != 1 {
+		t.Errorf("%d requests", calls)
 	}
 }

@@ -1,10 +1,10 @@
 // Package s3object is S3, and what speaks like it, as a bucket.
 //
-// It makes one call for one call: windows, reading ahead, resuming and the
-// retries of reads are the business of object.Reader. It does not read
-// directory buckets (Express One Zone), which list in no order, and it cannot
-// see in a listing that an INTELLIGENT_TIERING object sleeps in an archive tier:
-// reading it says so.
+// It makes one call for one call: windows, reading ahead, resuming and retries
+// are the business of object.Reader and of who lists. It does not read directory
+// buckets (Express One Zone), which list in no order, and it cannot see in a
+// listing that an INTELLIGENT_TIERING object sleeps in an archive tier: reading
+// it says so.
 //
 // The law: what a body brings is the range that was asked for, of the version
 // that was pinned (INV-2), for every answer is checked against its request.
@@ -24,14 +24,12 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // API is the part of *s3.Client that this package calls.
 type API interface {
 	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
-	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
 }
 
 // Options of a bucket. The zero value is usable.
@@ -56,7 +54,13 @@ var (
 
 // New returns the bucket: a name, or the ARN or alias of an access point. The
 // prefix bounds List alone. It makes no call.
+//
+// Where api is a *s3.Client, most GETs go past the SDK, which costs more than a
+// small object; a type that wraps one sees them all.
 func New(api API, bucket, prefix string, opt Options) *Bucket {
+	if c, ok := api.(*s3.Client); ok {
+		api = newDirect(c)
+	}
 	b := &Bucket{api: api, bucket: bucket, prefix: prefix}
 	if opt.RequestPayer {
 		b.payer = types.RequestPayerRequester
@@ -65,24 +69,6 @@ func New(api API, bucket, prefix string, opt Options) *Bucket {
 		b.owner = aws.String(opt.ExpectedBucketOwner)
 	}
 	return b
-}
-
-// Stat asks for key's current version, which is what an event's object is pinned
-// to anew after it was overwritten.
-func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
-	if err := checkKey(key); err != nil {
-		return unit.Object{}, err
-	}
-	out, err := b.api.HeadObject(ctx, &s3.HeadObjectInput{
-		Bucket: &b.bucket, Key: &key, RequestPayer: b.payer, ExpectedBucketOwner: b.owner,
-	})
-	if err != nil {
-		return unit.Object{}, call{verb: "head", action: "s3:GetObject", bucket: b.bucket, key: key}.classify(ctx, err)
-	}
-	return unit.Object{
-		Key: key, Size: aws.ToInt64(out.ContentLength), ETag: quoted(aws.ToString(out.ETag)),
-		Version: aws.ToString(out.VersionId), LastModified: aws.ToTime(out.LastModified),
-	}, nil
 }
 
 // maxKeyBytes is S3's.
