@@ -89,8 +89,13 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 
 func dead(i ledger.Item) report.Dead {
 	d := report.Dead{Unit: i.ID, Reason: i.Cause.Reason, Detail: i.Cause.Detail, Attempts: i.Attempts, Objects: []report.Object{}}
-	for _, o := range i.Cause.Objects {
-		d.Objects = append(d.Objects, report.Object{Key: o.Key, ETag: o.ETag, Version: o.Version})
+	for n, o := range i.Cause.Objects {
+		b := report.NewObject(o)
+		if n < len(i.Cause.Faults) {
+			f := &i.Cause.Faults[n]
+			b.Reason, b.Detail, b.Record = f.Reason, f.Detail, &f.Record
+		}
+		d.Objects = append(d.Objects, b)
 	}
 	if i.Cause.Record >= 0 {
 		d.Record = &i.Cause.Record

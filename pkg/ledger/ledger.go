@@ -128,6 +128,9 @@ type Planned struct {
 	ID       unit.ID
 	FirstKey string
 	Objects  int
+	// Body is the encoded descriptor. Publish takes it and Resumer gives it; an
+	// Item has none. A ledger that ends with its process need not keep it.
+	Body []byte
 }
 
 // Values of units that the ledger keeps.
@@ -143,8 +146,13 @@ type SinkCounts = unit.SinkCounts
 type Cause struct {
 	Reason failure.Reason
 	Detail string
-	// Objects are the bad ones only.
+	// Objects are the bad ones only; all of the unit's where the rest of it was
+	// not delivered.
 	Objects []unit.Object
+	// Faults say of each of Objects, in that order, what is bad about it. Empty
+	// where the rest was not delivered: then what Reason and Detail say kept all
+	// of them.
+	Faults []Fault
 	// Record is the index of the first record not delivered of the first of
 	// them; -1 where no record is to blame.
 	Record int64
@@ -252,6 +260,15 @@ type Operator interface {
 	// call cleared it. So the success of a probe for sink_down clears no halt
 	// that took its place meanwhile.
 	Resume(ctx context.Context, job string, r failure.Reason) (bool, error)
+}
+
+// Resumer is the memory of what was sent, for a run that outlives its feed. A
+// ledger that is lost with its process has no use for it.
+type Resumer interface {
+	// Pending calls yield for every open unit of the run, with the body that it
+	// was published with, in order of id. yield may use the ledger and may take
+	// its time: what ends in the meantime may be yielded all the same.
+	Pending(ctx context.Context, job string, run int, yield func(Planned) error) error
 }
 
 // Census is a proof's result.

@@ -83,7 +83,9 @@ func (r *run) fill(in io.Reader, buf []byte, need int) ([]byte, error) {
 		copy(grown, buf)
 		buf = grown
 	}
-	free := buf[len(buf):cap(buf)]
+	// A buffer that grew for a long record is not filled whole: a piece stays a
+	// piece, and so do its frames.
+	free := buf[len(buf):min(len(buf)+pieceBytes, cap(buf))]
 	n, err := io.ReadAtLeast(in, free, min(len(free), fillBytes))
 	if err == io.ErrUnexpectedEOF && r.src.err == nil { // of ReadAtLeast: errors from below are marked
 		err = io.EOF
@@ -135,6 +137,10 @@ func (r *run) ration(frames []record.Frame) (_ []record.Frame, enough bool) {
 	return frames[:max(n+left, 0)], true
 }
 
+// batchFrames bounds the records that go through the chain before what they
+// became is counted as memory.
+const batchFrames = 1024
+
 // records passes frames to the chain, cutting segments at the records where
 // the rule says so.
 func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) error {
@@ -147,7 +153,7 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 		// The first frame that ends at or after the cut ends its segment.
 		end := c.taken + r.cut.Left() - c.base
 		n := sort.Search(len(frames), func(i int) bool { return int64(frames[i].Next) >= end })
-		n, err := r.process(ctx, c, buf, frames[:min(n+1, len(frames))])
+		n, err := r.process(ctx, c, buf, frames[:min(n+1, len(frames), batchFrames)])
 		if n > 0 {
 			next := c.base + int64(frames[n-1].Next)
 			sealed := r.cut.Take(next - c.taken)
@@ -184,6 +190,7 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 		n = 0
 	}
 	c.index += int64(n)
+	r.metrics.framed(frames[:n])
 	if err == nil {
 		var held int64
 		for i := range r.out.Sinks {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/budget"
 	"github.com/spate-go/spate/pkg/codec"
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -37,7 +38,9 @@ func (p *Pipe) Floor() int64 { return p.floor().total() }
 // ever: another series may do the same.
 type growError struct{ floor floor }
 
-func (e *growError) Error() string { return fmt.Sprintf("needs %d bytes of memory", e.floor.total()) }
+func (e *growError) Error() string {
+	return fmt.Sprintf("needs %v of memory", config.Size(e.floor.total()))
+}
 
 // admit runs a series under its floor; a series that outgrows it gives all its
 // memory back and starts again with a larger one. Its sinks know the blocks
@@ -79,8 +82,8 @@ func (m *memory) window(n int64) error {
 	want.window = n
 	if want.total() > m.budget.Size() {
 		return failure.Errorf(failure.Member, failure.TooLarge,
-			"zstd window of %d bytes: with it the unit needs %d bytes of memory and pipeline.memory is %d: raise pipeline.memory",
-			n, want.total(), m.budget.Size())
+			"zstd window of %v: with it the unit needs %v of memory and pipeline.memory is %v: raise pipeline.memory",
+			config.Size(n), config.Size(want.total()), config.Size(m.budget.Size()))
 	}
 	return m.grow(want)
 }
@@ -97,8 +100,8 @@ func (m *memory) block(n int64) error {
 	}
 	if want.total() > m.budget.Size() {
 		return failure.Errorf(failure.Unit, failure.TooLarge,
-			"one segment's rows take %d bytes: with them the unit needs %d bytes of memory and pipeline.memory is %d: raise pipeline.memory",
-			n, want.total(), m.budget.Size())
+			"one segment's rows take %v: with them the unit needs %v of memory and pipeline.memory is %v: raise pipeline.memory",
+			config.Size(n), config.Size(want.total()), config.Size(m.budget.Size()))
 	}
 	return m.grow(want)
 }

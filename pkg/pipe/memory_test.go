@@ -80,7 +80,7 @@ func TestAWindowThatCannotFitMakesItsMemberFaulty(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)), k.bucket.Put("z", windowed(t, lines("z", 300_000, 100), 32<<20)))
 	k.config.Budget = budget.New(40 << 20)
 	k.rest(k.pipe(capturesink.Options{}), u)
-	if len(k.faults) != 1 || k.faults[0].Reason != failure.TooLarge || !strings.Contains(k.faults[0].Detail, "33554432") {
+	if len(k.faults) != 1 || k.faults[0].Reason != failure.TooLarge || !strings.Contains(k.faults[0].Detail, "window of 32MiB") {
 		t.Fatalf("faults %+v: want too_large that names the window", k.faults)
 	}
 	if got := len(k.sink.Rows()); got != 10 {

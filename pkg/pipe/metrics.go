@@ -13,7 +13,8 @@ import (
 // units amounted to is in the ledger.
 type metrics struct {
 	bytesRead, bytesDecoded, getRetries, mismatches *metric.Value
-	records, undecoded, in, out, filtered, rejected *metric.Value
+	records, bytes                                  *metric.Value
+	undecoded, in, out, filtered, rejected          *metric.Value
 
 	sinks []sinkMetrics
 }
@@ -39,6 +40,7 @@ func newMetrics(c Config) metrics {
 		getRetries:   r.Counter(metric.S3GetRetries, source...),
 		mismatches:   r.Counter(metric.S3CodecMismatches, source...),
 		records:      r.Counter(metric.SourceRecords, source...),
+		bytes:        r.Counter(metric.SourceBytes, source...),
 		undecoded:    r.Counter(metric.DeserRecordsDropped, with("decode", "decode", reason("undecodable"))...),
 		in:           r.Counter(metric.OperatorRecordsIn, chain...),
 		out:          r.Counter(metric.OperatorRecordsOut, chain...),
@@ -65,6 +67,15 @@ func (m *metrics) codec(key string, c codec.Codec) {
 	if codec.ByLabel(key) != c {
 		m.mismatches.Add(1)
 	}
+}
+
+// framed counts the bytes of frames that were dealt with.
+func (m *metrics) framed(frames []record.Frame) {
+	n := 0
+	for i := range frames {
+		n += frames[i].End - frames[i].Start
+	}
+	m.bytes.Add(int64(n))
 }
 
 // processed counts what became of a batch.

@@ -172,7 +172,8 @@ func (r *run) member(ctx context.Context, m member) error {
 	f := unit.Fault{Member: m.ordinal, Record: framed, Framed: framed}
 	if err == nil {
 		n := framed - m.skip
-		wrong := m.limit == noLimit && n >= wrongFormat && r.out.Undecoded-undecoded == n
+		whole := m.limit == noLimit && (r.unit.Range == nil || r.unit.Range.Start == 0)
+		wrong := whole && n >= wrongFormat && r.out.Undecoded-undecoded == n
 		if wrong {
 			f.Record = 0
 			err = failure.Errorf(failure.Member, failure.Undecodable,
@@ -191,7 +192,8 @@ func (r *run) member(ctx context.Context, m member) error {
 }
 
 // wrongFormat is the number of records from which a member of which none
-// decodes is taken to be of another format.
+// decodes is taken to be of another format. Of a member that was cut its first
+// range is judged: a bad stretch further on is no format.
 const wrongFormat = 100
 
 func (r *run) key(m member) string { return r.unit.Objects[m.ordinal].Key }

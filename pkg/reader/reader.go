@@ -9,15 +9,16 @@
 package reader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -66,18 +67,10 @@ type Reader struct {
 
 // New returns a reader.
 func New(l ledger.Worker, p Pipe, o Options) *Reader {
-	if o.BackoffMin == 0 {
-		o.BackoffMin = 50 * time.Millisecond
-	}
-	if o.BackoffMax == 0 {
-		o.BackoffMax = 2 * time.Second
-	}
-	if o.Latency == nil {
-		o.Latency = new(metric.Durations)
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.BackoffMin = cmp.Or(o.BackoffMin, 50*time.Millisecond)
+	o.BackoffMax = cmp.Or(o.BackoffMax, 2*time.Second)
+	o.Latency = cmp.Or(o.Latency, new(metric.Durations))
+	o.Log = cmp.Or(o.Log, slog.Default())
 	return &Reader{ledger: l, pipe: p, opt: o}
 }
 
@@ -99,7 +92,7 @@ func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
 		return r.unreadable(ctx, d, err)
 	}
 	a := &attempt{Reader: r, began: time.Now(), unit: u, ref: ledger.Ref{Job: u.Job, Run: u.Run, ID: d.ID}}
-	meta, err := again(ctx, func() (ledger.Meta, error) { return r.ledger.Meta(ctx, u.Job) })
+	meta, err := ask(ctx, func() (ledger.Meta, error) { return r.ledger.Meta(ctx, u.Job) })
 	if err != nil {
 		return fmt.Errorf("unit %s: %w", d.ID, err)
 	}
@@ -113,7 +106,7 @@ func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
 			"job %s was started with read configuration %q and this reader has %q: deploy the one it was started with, or start the job again",
 			u.Job, meta.Digests.Read, r.opt.ReadDigest))
 	}
-	a.item, err = again(ctx, func() (ledger.Item, error) { return r.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
+	a.item, err = ask(ctx, func() (ledger.Item, error) { return r.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
 	if err != nil {
 		return fmt.Errorf("unit %s: %w", d.ID, err)
 	}
@@ -141,37 +134,52 @@ func (a *attempt) work(ctx context.Context) (err error) {
 	if !a.item.RestDone {
 		return a.rest(ctx)
 	}
-	var last error
 	for _, f := range a.item.Faults {
 		counts, err := a.pipe.Member(ctx, a.unit, a.ref.ID, f)
 		if failure.Is(err, failure.Member) { // still bad; the next one may not be
-			last = err
+			a.bad(f, err)
 			continue
 		}
 		if err == nil {
-			_, err = again(ctx, func() (none, error) {
-				return none{}, a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, counts)
-			})
+			err = again(ctx, func() error { return a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, counts) })
 		}
 		if err != nil {
 			return err
 		}
-		a.faulty = slices.DeleteFunc(a.faulty, func(g unit.Fault) bool { return g.Member == f.Member })
+		a.forget(f.Member)
 	}
-	if last != nil {
-		return last
+	if len(a.faulty) > 0 {
+		return a.fault()
 	}
 	return a.done(ctx, unit.Counts{})
+}
+
+// bad notes what is bad about a member by the latest reading.
+func (a *attempt) bad(f unit.Fault, err error) {
+	_, f.Reason = failure.Of(err)
+	f.Detail = err.Error()
+	a.forget(f.Member)
+	a.faulty = append(a.faulty, f)
+}
+
+func (a *attempt) forget(member int) {
+	a.faulty = slices.DeleteFunc(a.faulty, func(f unit.Fault) bool { return f.Member == member })
+}
+
+// fault is the attempt's error while members are bad: that of the first.
+func (a *attempt) fault() error {
+	f := slices.MinFunc(a.faulty, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
+	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
 }
 
 // rest reads everything but the faulty members. With any of them the unit is
 // not done: the rest is marked, so that later deliveries read only those.
 func (a *attempt) rest(ctx context.Context) error {
 	counts, err := a.pipe.Rest(ctx, a.unit, a.ref.ID, a.item.Faults, func(ctx context.Context, f unit.Fault) error {
-		if err := a.ledger.Fault(ctx, a.ref, a.item.Serial, f); err != nil {
+		if err := again(ctx, func() error { return a.ledger.Fault(ctx, a.ref, a.item.Serial, f) }); err != nil {
 			return err
 		}
-		a.faulty = slices.DeleteFunc(a.faulty, func(g unit.Fault) bool { return g.Member == f.Member })
+		a.forget(f.Member)
 		a.faulty = append(a.faulty, f)
 		return nil
 	})
@@ -181,19 +189,15 @@ func (a *attempt) rest(ctx context.Context) error {
 	if len(a.faulty) == 0 {
 		return a.done(ctx, counts)
 	}
-	_, err = again(ctx, func() (none, error) {
-		return none{}, a.ledger.RestDone(ctx, a.ref, a.item.Serial, counts)
-	})
-	if err != nil {
+	if err := again(ctx, func() error { return a.ledger.RestDone(ctx, a.ref, a.item.Serial, counts) }); err != nil {
 		return err
 	}
 	a.item.RestDone = true
-	f := a.faulty[len(a.faulty)-1]
-	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
+	return a.fault()
 }
 
 func (a *attempt) done(ctx context.Context, c unit.Counts) error {
-	tally, err := again(ctx, func() (ledger.Tally, error) { return a.ledger.Done(ctx, a.ref, c) })
+	tally, err := ask(ctx, func() (ledger.Tally, error) { return a.ledger.Done(ctx, a.ref, c) })
 	if err != nil {
 		return err
 	}
@@ -232,30 +236,11 @@ func (a *attempt) settle(ctx context.Context, err error) error {
 	case a.item.Last:
 		return a.dead(ctx, reason, err)
 	}
-	delay := a.backoff()
+	delay := backoff.Delay(a.opt.BackoffMin, a.opt.BackoffMax, a.item.Attempts)
 	a.opt.Log.Warn("unit failed, will be tried again", "job", a.ref.Job, "unit", a.ref.ID,
 		"reason", reason, "attempt", a.item.Attempts, "retry_in", delay, "error", err)
 	return feed.RetryAfter(err, delay)
 }
-
-// again repeats a call of the ledger: a passing fault of it should neither
-// throw finished work away nor use up the last delivery with nothing written.
-// All its calls may be repeated; a Begin whose answer was lost counts twice.
-func again[T any](ctx context.Context, call func() (T, error)) (v T, err error) {
-	for i := range 4 {
-		if i > 0 {
-			time.Sleep(25 * time.Millisecond << i)
-		}
-		v, err = call()
-		if err == nil || errors.Is(err, ledger.ErrFenced) || errors.Is(err, ledger.ErrNoJob) || ctx.Err() != nil {
-			break
-		}
-	}
-	return v, err
-}
-
-// none is the answer of a call that only succeeds or fails.
-type none struct{}
 
 // cleanupTime bounds the writes that follow a stop.
 const cleanupTime = 5 * time.Second
@@ -263,7 +248,7 @@ const cleanupTime = 5 * time.Second
 func (a *attempt) giveBack(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	err := a.ledger.GiveBack(ctx, a.ref, a.item.Serial)
+	err := again(ctx, func() error { return a.ledger.GiveBack(ctx, a.ref, a.item.Serial) })
 	if errors.Is(err, ledger.ErrFenced) { // another start took over: nothing to take back
 		err = nil
 	}
@@ -275,7 +260,7 @@ func (a *attempt) giveBack(ctx context.Context, cause error) error {
 func (a *attempt) halt(ctx context.Context, cause error) error {
 	_, reason := failure.Of(cause)
 	h := ledger.Halt{Reason: reason, Detail: cause.Error(), At: time.Now()}
-	won, err := a.ledger.Halt(ctx, a.ref.Job, h)
+	won, err := ask(ctx, func() (bool, error) { return a.ledger.Halt(ctx, a.ref.Job, h) })
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -295,13 +280,13 @@ func (a *attempt) dead(ctx context.Context, reason failure.Reason, cause error) 
 	// sinks whole.
 	c := ledger.Cause{Reason: reason, Detail: cause.Error(), Objects: a.unit.Objects, Record: -1}
 	if a.item.RestDone && len(a.faulty) > 0 {
-		c.Objects = nil
+		slices.SortFunc(a.faulty, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
+		c.Objects, c.Faults, c.Record = nil, a.faulty, a.faulty[0].Record
 		for _, f := range a.faulty {
 			c.Objects = append(c.Objects, a.unit.Objects[f.Member])
 		}
-		c.Record = a.faulty[0].Record
 	}
-	tally, err := again(ctx, func() (ledger.Tally, error) { return a.ledger.Dead(ctx, a.ref, a.item.Serial, c) })
+	tally, err := ask(ctx, func() (ledger.Tally, error) { return a.ledger.Dead(ctx, a.ref, a.item.Serial, c) })
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -320,30 +305,22 @@ func (r *Reader) unreadable(ctx context.Context, d feed.Delivery, cause error) e
 	if d.Receives < d.Cap {
 		return feed.RetryAfter(cause, r.opt.BackoffMax)
 	}
-	meta, err := r.ledger.Meta(ctx, d.Job)
+	meta, err := ask(ctx, func() (ledger.Meta, error) { return r.ledger.Meta(ctx, d.Job) })
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	ref := ledger.Ref{Job: d.Job, Run: meta.Run, ID: d.ID}
-	item, err := r.ledger.Begin(ctx, ref, d.Receives, d.Cap)
+	item, err := ask(ctx, func() (ledger.Item, error) { return r.ledger.Begin(ctx, ref, d.Receives, d.Cap) })
 	if err != nil || item.State != ledger.Open {
 		return errors.Join(cause, err)
 	}
-	tally, err := r.ledger.Dead(ctx, ref, item.Serial, ledger.Cause{
+	c := ledger.Cause{
 		Reason: failure.UnsupportedDescriptor, Detail: cause.Error(), Record: -1,
 		Objects: []unit.Object{{Key: item.FirstKey}},
-	})
+	}
+	tally, err := ask(ctx, func() (ledger.Tally, error) { return r.ledger.Dead(ctx, ref, item.Serial, c) })
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	return errors.Join(cause, r.ended(ctx, d.Job, tally))
-}
-
-// backoff doubles with the attempts, jittered to between half and all of it.
-func (a *attempt) backoff() time.Duration {
-	d := a.opt.BackoffMax
-	if n := a.item.Attempts - 1; n < 16 {
-		d = min(d, a.opt.BackoffMin<<max(n, 0))
-	}
-	return d/2 + rand.N(d/2+1)
 }

@@ -182,7 +182,7 @@ func TestTheLastFailureMakesTheUnitDeadAndNamesOnlyTheBad(t *testing.T) {
 		if f.Member == 0 {
 			return nil // it is back
 		}
-		return failure.Errorf(failure.Member, failure.Undecodable, "c: broken")
+		return failure.Errorf(failure.Member, failure.Undecodable, "c: broken still")
 	}
 	var delay time.Duration
 	for range attempts {
@@ -207,11 +207,40 @@ func TestTheLastFailureMakesTheUnitDeadAndNamesOnlyTheBad(t *testing.T) {
 	if c.Reason != failure.Undecodable || len(c.Objects) != 1 || c.Objects[0].Key != "c" || c.Record != 7 {
 		t.Errorf("cause %+v", c)
 	}
+	if len(c.Faults) != 1 || c.Faults[0].Detail != "c: broken still" {
+		t.Errorf("faults %+v, want the latest word on c", c.Faults)
+	}
 	if k.settled != 1 {
 		t.Errorf("told %d times that the job may have ended", k.settled)
 	}
 	if err := k.deliver(t.Context()); err == nil {
 		t.Error("a message of a dead unit was acked")
+	}
+}
+
+func TestEveryBadObjectHasItsOwnReason(t *testing.T) {
+	k := newKit(t)
+	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
+		return errors.Join(
+			found(ctx, unit.Fault{Member: 2, Record: 7, Framed: 7, Reason: failure.Undecodable, Detail: "c: broken"}),
+			found(ctx, unit.Fault{Member: 0, Reason: failure.NotFound, Detail: "a: gone"}))
+	}
+	k.pipe.member = func(f unit.Fault) error {
+		return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
+	}
+	for range attempts {
+		if err := k.deliver(t.Context()); err == nil {
+			t.Fatal("acked")
+		}
+	}
+	c := k.item().Cause
+	if len(c.Objects) != 2 || len(c.Faults) != 2 || c.Reason != failure.NotFound || c.Detail != "a: gone" || c.Record != 0 {
+		t.Fatalf("cause %+v", c)
+	}
+	for i, want := range []unit.Fault{{Reason: failure.NotFound, Detail: "a: gone"}, {Member: 2, Record: 7, Framed: 7, Reason: failure.Undecodable, Detail: "c: broken"}} {
+		if c.Faults[i] != want || c.Objects[i].Key != k.unit.Objects[want.Member].Key {
+			t.Errorf("%s: %+v, want %+v", c.Objects[i].Key, c.Faults[i], want)
+		}
 	}
 }
 

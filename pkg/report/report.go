@@ -3,7 +3,9 @@
 package report
 
 import (
+	"encoding/base64"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/unit"
@@ -102,11 +104,26 @@ type Dead struct {
 	Record *int64 `json:"record,omitempty"`
 }
 
-// Object names an object at its version.
+// Object names an object at its version and, where that is known of it alone,
+// what is bad about it.
 type Object struct {
-	Key     string `json:"key"`
-	ETag    string `json:"etag,omitempty"`
-	Version string `json:"version,omitempty"`
+	Key string `json:"key"`
+	// KeyBase64 is the key where it is not UTF-8 and JSON cannot say it.
+	KeyBase64 string         `json:"key_base64,omitempty"`
+	ETag      string         `json:"etag,omitempty"`
+	Version   string         `json:"version,omitempty"`
+	Reason    failure.Reason `json:"reason,omitempty"`
+	Detail    string         `json:"detail,omitempty"`
+	Record    *int64         `json:"record,omitempty"` // as in Dead
+}
+
+// NewObject names o.
+func NewObject(o unit.Object) Object {
+	named := Object{Key: o.Key, ETag: o.ETag, Version: o.Version}
+	if !utf8.ValidString(o.Key) {
+		named.KeyBase64 = base64.StdEncoding.EncodeToString([]byte(o.Key))
+	}
+	return named
 }
 
 // Missing is a unit that is neither done nor dead.

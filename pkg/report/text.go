@@ -48,10 +48,7 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(b, "  dead      … and %d more, in the JSON report\n", len(r.Dead)-shown)
 			break
 		}
-		fmt.Fprintf(b, "  dead      %s after %d attempts: %s\n", d.Reason, d.Attempts, strings.TrimSpace(d.Detail))
-		for _, o := range d.Objects {
-			fmt.Fprintf(b, "              %q %s%s\n", o.Key, o.ETag, recordOf(d))
-		}
+		writeDead(b, d)
 	}
 	for i, m := range r.Missing {
 		if i == shown {
@@ -63,9 +60,26 @@ func (r *Report) Text(w io.Writer) error {
 	return b.Flush()
 }
 
-func recordOf(d Dead) string {
-	if d.Record == nil {
-		return ""
+// writeDead names a dead unit's objects, each with what is bad about it; where
+// the unit's own failure kept all of them, that once.
+func writeDead(w io.Writer, d Dead) {
+	if len(d.Objects) == 0 || d.Objects[0].Reason == "" {
+		fmt.Fprintf(w, "  dead      %s after %s: %s\n", d.Reason, count(d.Attempts, "attempt"), strings.TrimSpace(d.Detail))
 	}
-	return fmt.Sprintf(" from record %d on", *d.Record)
+	for _, o := range d.Objects {
+		if o.Reason == "" {
+			fmt.Fprintf(w, "              %q\n", o.Key)
+			continue
+		}
+		fmt.Fprintf(w, "  dead      %q: %s from record %d on, after %s: %s\n",
+			o.Key, o.Reason, *o.Record, count(d.Attempts, "attempt"), strings.TrimSpace(o.Detail))
+	}
+}
+
+// count is a number and its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return humanize.Comma(int64(n)) + " " + noun + "s"
 }

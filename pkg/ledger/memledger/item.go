@@ -66,6 +66,6 @@ func (j *job) look(id unit.ID) (ledger.Item, bool) {
 }
 
 func cloneCause(c ledger.Cause) ledger.Cause {
-	c.Objects = slices.Clone(c.Objects)
+	c.Objects, c.Faults = slices.Clone(c.Objects), slices.Clone(c.Faults)
 	return c
 }
