@@ -38,7 +38,8 @@ test: ## every test that needs no AWS account; starts and stops the local endpoi
 	@SPATE_TEST_AWS=required localstack/endpoint run bash -uc 'ok=true; \
 	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
 	  go test -timeout 15m $$(grep -rl "^//go:build !race" --include="*_test.go" ./pkg | xargs -n1 dirname | sort -u) || ok=false; \
-	  go test -count=1 -timeout 15m ./tests/... || ok=false; $$ok'
+	  go test -count=1 -timeout 15m ./tests/... || ok=false; \
+	  (cd examples/custom && go vet ./... && go test ./...) || ok=false; $$ok'
 
 demo: build ## the example job in one process: what it delivers and its report
 	@mkdir -p .cache

@@ -7,7 +7,7 @@
 //	object/… feed/… ledger/… sink/… decode/…   drivers
 //	object feed ledger codec frame decode chain sink   contracts, and what all drivers share
 //	plan segment report                pure: packing, cut rule, verdict
-//	failure unit record budget metric config           values
+//	failure unit record budget backoff metric config   values
 //
 // The laws that every part keeps. Tests cite them by number.
 //

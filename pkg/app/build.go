@@ -13,15 +13,10 @@ import (
 	"github.com/spate-go/spate/pkg/chain/exprchain"
 	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/failure"
-	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/object/dirobject"
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/plan"
-	"github.com/spate-go/spate/pkg/sink"
-	"github.com/spate-go/spate/pkg/sink/blackholesink"
-	"github.com/spate-go/spate/pkg/sink/filesink"
-	"github.com/spate-go/spate/pkg/sink/stdoutsink"
 )
 
 // location is where a source URL points.
@@ -35,7 +30,7 @@ func parseURL(url string) (location, error) {
 	switch {
 	case ok && scheme == "file" && rest != "":
 		return location{dir: filepath.Clean(rest)}, nil
-	case ok && (scheme == "s3" || scheme == "s3a"):
+	case ok && scheme == "s3":
 		bucket, prefix, _ := strings.Cut(rest, "/")
 		if bucket == "" {
 			break
@@ -82,19 +77,6 @@ func forced(c *S3Config) codec.Codec {
 	return codec.Codec(c.Compression)
 }
 
-// newFramer returns the constructor of framers and the byte that separates
-// records, by which large objects are cut; nil: they are not.
-func newFramer(c *Config, p Pipeline) (func() frame.Framer, *plan.Cut) {
-	if p.Framer != nil {
-		return p.Framer, nil
-	}
-	name, limit := c.line()
-	if name == "lines" {
-		return func() frame.Framer { return frame.Lines(limit) }, &plan.Cut{Delimiter: '\n'}
-	}
-	return func() frame.Framer { return frame.NDJSON(limit) }, &plan.Cut{Delimiter: '\n'}
-}
-
 // newChain returns the chain: the one written in Go, or that of the file. Raw
 // records pass untouched when nothing needs decoding.
 func newChain(c *Config, p Pipeline) (chain.Constructor, error) {
@@ -108,40 +90,29 @@ func newChain(c *Config, p Pipeline) (chain.Constructor, error) {
 		if len(c.Chain) > 0 {
 			return nil, errors.New("chain: its steps need decoded records: replace decode: {raw: {}} by decode: {json: {}}")
 		}
-		return chain.Raw("\n"), nil
+		if c.framing(p).lines {
+			return chain.Raw("\n"), nil
+		}
+		return chain.Line(), nil
 	}
-	o := exprchain.Options{}
-	if c.Decode != nil {
+	return exprchain.Compile(c.steps(), c.chainOptions())
+}
+
+// chainOptions are those of the chain in the file.
+func (c *Config) chainOptions() exprchain.Options {
+	o := exprchain.Options{Sinks: c.sinkNames()}
+	if c.Decode != nil && c.Decode.JSON != nil {
 		o.Decode.DisallowDuplicateKeys = c.Decode.JSON.RejectDuplicateKeys
 		if c.Decode.JSON.OnError == "fail" {
 			o.OnError = chain.Fail
 		}
 	}
-	return exprchain.Compile(c.steps(), o)
+	return o
 }
 
-// openSink opens the sink that the file names.
-func openSink(c *SinkConfig, p Pipeline, l location, o Options) (name string, s sink.Sink, err error) {
-	switch {
-	case p.Sink != nil:
-		return "custom", p.Sink, nil
-	case c == nil:
-		return "", nil, errors.New("sink: required: say where rows go, for instance\n\n  sink:\n    file: {path: out.ndjson}")
-	case c.Stdout != nil:
-		return "stdout", stdoutsink.New(o.Stdout), nil
-	case c.Blackhole != nil:
-		return "blackhole", blackholesink.New(), nil
-	}
-	if err := outside(c.File.Path, l); err != nil {
-		return "", nil, err
-	}
-	s, err = filesink.New(filesink.Options{Path: c.File.Path, Overwrite: o.Overwrite, Extension: "ndjson"})
-	return "file", s, err
-}
-
-// outside refuses a sink inside the source: what it writes would be read by the
-// next listing (INV-8).
-func outside(path string, l location) error {
+// outside refuses to write inside the source: the next listing would find it
+// (INV-8). key is where path was given.
+func outside(path, key string, l location) error {
 	if l.dir == "" {
 		return nil
 	}
@@ -155,7 +126,7 @@ func outside(path string, l location) error {
 	}
 	if rel, err := filepath.Rel(dir, target); err == nil && filepath.IsLocal(rel) {
 		return failure.Errorf(failure.Job, failure.Config,
-			"sink.file.path: %s lies inside the source %s, and what is written would be read again: write elsewhere", path, l.dir)
+			"%s: %s lies inside the source %s, and what is written would be read again: write elsewhere", key, path, l.dir)
 	}
 	return nil
 }

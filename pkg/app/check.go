@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spate-go/spate/pkg/app/internal/admin"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/plan"
 )
@@ -29,16 +30,23 @@ func (c *Config) check(errorf errorf) error {
 		}
 	}
 	if f := c.Framing; f != nil {
-		p.one("framing", map[string]bool{"ndjson": f.NDJSON != nil, "lines": f.Lines != nil})
+		p.one("framing", map[string]bool{
+			"auto": f.Auto != nil, "ndjson": f.NDJSON != nil, "lines": f.Lines != nil,
+			"json": f.JSON != nil, "json_array": f.JSONArray != nil, "rejects": f.Rejects != nil,
+		})
+		if a := f.JSONArray; a != nil && slices.Contains(a.keys(), "") {
+			p.add("framing.json_array.path", "%q has an empty key: write keys with one dot between, as detail.items", a.Path)
+		}
 	}
 	if d := c.Decode; d != nil {
 		p.one("decode", map[string]bool{"json": d.JSON != nil, "raw": d.Raw != nil})
 	}
-	for i, s := range c.Chain {
-		p.one(fmt.Sprintf("chain[%d]", i), map[string]bool{"filter": s.Filter != "", "select": s.Select != nil})
-	}
-	if s := c.Sink; s != nil {
-		p.one("sink", map[string]bool{"file": s.File != nil, "stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil})
+	c.checkChain(&p)
+	c.checkSinks(&p)
+	if a := c.Admin; a != nil {
+		if _, err := admin.Address(a.Listen); err != nil {
+			p.add("admin.listen", "%q %v", a.Listen, err)
+		}
 	}
 	return config.Join(p.errs...)
 }

@@ -6,9 +6,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/spate-go/spate/pkg/chain/exprchain"
 	"github.com/spate-go/spate/pkg/config"
-	"github.com/spate-go/spate/pkg/frame"
 )
 
 // Config is the pipeline file. Where a field is a pointer, nil means that the
@@ -23,6 +21,10 @@ type Config struct {
 	Decode   *DecodeConfig  `yaml:"decode"`
 	Chain    []StepConfig   `yaml:"chain"`
 	Sink     *SinkConfig    `yaml:"sink"`
+	// Sinks are several, by name; a route in the chain says what goes where.
+	Sinks   map[string]SinkConfig `yaml:"sinks"`
+	Admin   *AdminConfig          `yaml:"admin"`
+	Metrics MetricsConfig         `yaml:"metrics"`
 }
 
 // PipelineConfig is about the process.
@@ -86,17 +88,6 @@ type JobConfig struct {
 	Resends        int    `yaml:"resends"`
 }
 
-// FramingConfig is how bytes become records.
-type FramingConfig struct {
-	NDJSON *LineConfig `yaml:"ndjson"`
-	Lines  *LineConfig `yaml:"lines"`
-}
-
-// LineConfig bounds records that end at a line feed.
-type LineConfig struct {
-	MaxRecord config.Size `yaml:"max_record"` // 0: 16 MiB
-}
-
 // DecodeConfig is how records become values.
 type DecodeConfig struct {
 	JSON *JSONConfig `yaml:"json"`
@@ -112,15 +103,10 @@ type JSONConfig struct {
 // RawConfig leaves records as they are.
 type RawConfig struct{}
 
-// StepConfig is one operator.
-type StepConfig struct {
-	Filter string   `yaml:"filter"`
-	Select []string `yaml:"select"`
-}
-
 // SinkConfig is where rows go.
 type SinkConfig struct {
 	File      *FileSinkConfig `yaml:"file"`
+	S3        *S3SinkConfig   `yaml:"s3"`
 	Stdout    *NoConfig       `yaml:"stdout"`
 	Blackhole *NoConfig       `yaml:"blackhole"`
 }
@@ -128,6 +114,17 @@ type SinkConfig struct {
 // FileSinkConfig is a file, or with a path that ends in a slash a directory.
 type FileSinkConfig struct {
 	Path string `yaml:"path,required" example:"out.ndjson"`
+}
+
+// AdminConfig is where the job answers who watches it. Without the section it
+// listens nowhere.
+type AdminConfig struct {
+	Listen string `yaml:"listen,required" example:"127.0.0.1:9090"` // without a host: this machine's loopback
+}
+
+// MetricsConfig is how metrics are given out.
+type MetricsConfig struct {
+	Exporter string `yaml:"exporter" oneof:"prometheus|none"`
 }
 
 // NoConfig is the body of a component without settings.
@@ -188,28 +185,4 @@ func (c *Config) defaults() {
 	if c.Job.Name == "" {
 		c.Job.Name = c.Pipeline.Name
 	}
-}
-
-// line is the framing of records that end at a line feed, and its name.
-func (c *Config) line() (string, int) {
-	name, l := "ndjson", &LineConfig{}
-	if f := c.Framing; f != nil {
-		if f.Lines != nil {
-			name, l = "lines", f.Lines
-		} else {
-			l = f.NDJSON
-		}
-	}
-	if l.MaxRecord == 0 {
-		return name, frame.DefaultMaxRecord
-	}
-	return name, int(l.MaxRecord)
-}
-
-func (c *Config) steps() []exprchain.Step {
-	steps := make([]exprchain.Step, len(c.Chain))
-	for i, s := range c.Chain {
-		steps[i] = exprchain.Step{Filter: s.Filter, Select: s.Select}
-	}
-	return steps
 }

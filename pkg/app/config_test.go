@@ -76,10 +76,10 @@ sink:
 p.yaml:5: source.s3.target: 1024 is less than 1048576
 p.yaml:7: feed.units_held: -2 is less than 0
 p.yaml:8: feed.memory.attempt_cap: -3 is less than 0
-p.yaml:9: framing: needs one of: lines, ndjson
+p.yaml:9: framing: needs one of: auto, json, json_array, lines, ndjson, rejects
 p.yaml:10: decode: has json and raw: keep one
 p.yaml:15: chain[1]: has filter and select: keep one
-p.yaml:16: chain[2]: needs one of: filter, select
+p.yaml:16: chain[2]: needs one of: drop, explode, filter, flatten, parse, rename, route, select, set
 p.yaml:17: sink: has file and stdout: keep one`},
 		{"no feed", "pipeline: {name: p}\nsource: {s3: {url: \"s3://b/\"}}", nil,
 			"p.yaml:1: feed: required: say how units travel, in one process by feed: {memory: {}}"},
@@ -99,7 +99,7 @@ p.yaml:1: pipeline.threads: -1 is less than 0
 p.yaml:2: source.s4: unknown key, did you mean s3?
 p.yaml:3: feed: a name stands where a mapping is expected: write {memory: {}}
 p.yaml:4: decode: needs one of: json, raw
-p.yaml:6: chain[0].map: unknown key; known here: filter, select
+p.yaml:6: chain[0].map: unknown key; known here: filter, select, rename, drop, set, flatten, explode, merge, parse, route, unmatched
 p.yaml:7: chain[1].filter: a mapping stands where a scalar is expected
 p.yaml:8: sink.fiel: unknown key, did you mean file?`},
 		{"a flag", least, []string{"pipeline.threads=-1", "source.s3.compression=gzp"},
@@ -157,7 +157,7 @@ func TestOpenNamesAllThatIsWrongByItsPath(t *testing.T) {
 	want := `source.s3.target: 1 is less than 1048576
 pipeline.threads: -1 is less than 0
 feed: required: say how units travel, in one process by feed: {memory: {}}
-sink: needs one of: blackhole, file, stdout`
+sink: needs one of: blackhole, file, s3, stdout`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

@@ -23,9 +23,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spate-go/spate/pkg/app/internal/admin"
 	"github.com/spate-go/spate/pkg/budget"
 	"github.com/spate-go/spate/pkg/chain"
-	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/memfeed"
@@ -50,37 +50,52 @@ type Pipeline struct {
 	Framer func() frame.Framer
 	Chain  chain.Constructor // decode, operators, encode
 	Sink   sink.Sink
+	// Source stands for the bucket or directory that source.s3.url names, so
+	// that a test runs the file as it is over objects of its own. It lists what
+	// is under the URL's prefix; all else that the section says holds.
+	Source object.Bucket
 }
 
 // Options are the choices of one run. The zero value is usable.
 type Options struct {
-	Overwrite bool          // replace what an earlier run wrote
-	Limit     int64         // stop after so many records; 0: read all
-	Drain     time.Duration // what units at hand may take after a stop; 0: 5 s
-	Stdout    io.Writer     // of the stdout sink; nil: io.Discard
-	Log       *slog.Logger  // nil: slog.Default()
-	Metrics   *metric.Registry
+	Overwrite bool  // replace what an earlier run wrote
+	Limit     int64 // stop after so many records; 0: read all
+	// State is a directory that keeps the progress of jobs for the next process;
+	// one process uses it at a time. "": progress ends with the process.
+	State   string
+	Drain   time.Duration // what units at hand may take after a stop; 0: 5 s
+	Stdout  io.Writer     // of the stdout sink; nil: io.Discard
+	Log     *slog.Logger  // nil: slog.Default()
+	Metrics *metric.Registry
+
+	state state // that Open opened, and whether the job was begun in it
+	begun bool
 }
 
 // Job is a bounded job in this process: lister, reader and finalizer over the
-// feed and the ledger in memory.
+// feed in memory, and the ledger in memory or on disk.
 type Job struct {
 	name      string
 	opt       Options
 	digests   ledger.Digests
 	held      int
 	ledger    ledger.Store
+	state     state
 	feed      *memfeed.Feed
+	sender    feed.Sender
 	lister    *lister.Lister
 	reader    *reader.Reader
 	finalizer *finalizer.Finalizer
-	sink      sink.Sink
+	sinks     []openedSink
 	limit     *atomic.Int64
 	records   *metric.Value // framed so far
+	progress  progressed
+	health    health
+	admin     *admin.Server // nil: there is none
 
 	wake chan struct{} // something may have ended the job; holds one note
+	sent atomic.Bool   // whatever is open was sent, or nothing more will be
 	fail atomic.Bool   // the listing failed
-	done struct{ objects, bytes atomic.Int64 }
 }
 
 // drivers are what a job is joined from. A test takes others than the
@@ -88,6 +103,7 @@ type Job struct {
 type drivers struct {
 	bucket   object.Bucket
 	ledger   ledger.Store
+	state    state
 	feed     *memfeed.Feed
 	sender   feed.Sender // into feed
 	sink     sink.Sink
@@ -96,7 +112,7 @@ type drivers struct {
 
 // Open builds the job that c and p describe and opens its source and sink. It
 // lists and writes nothing.
-func Open(ctx context.Context, c Config, p Pipeline, o Options) (*Job, error) {
+func Open(ctx context.Context, c Config, p Pipeline, o Options) (j *Job, err error) {
 	if err := c.check(plain); err != nil {
 		return nil, err
 	}
@@ -106,23 +122,43 @@ func Open(ctx context.Context, c Config, p Pipeline, o Options) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := drivers{ledger: memledger.New()}
-	d.feed = memfeed.New(memfeed.Options{Cap: attemptCap(c.Feed), Log: o.Log, Metrics: o.Metrics, Labels: labels(&c)})
-	d.sender = d.feed
-	if d.bucket, err = openSource(ctx, c.Source.S3, loc); err != nil {
-		return nil, err
-	}
-	// The sink last: it may create files, and what is wrong elsewhere shows
-	// before.
-	j, err := join(c, p, o, loc, &d)
+	// The address first: one that is taken shows before anything is opened.
+	address, err := listen(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
+	d := drivers{ledger: memledger.New(), bucket: p.Source}
+	defer func() {
+		if err != nil {
+			address.close()
+			err = errors.Join(err, d.state.close())
+		}
+	}()
+	d.feed = memfeed.New(memfeed.Options{Cap: attemptCap(c.Feed), Log: o.Log, Metrics: o.Metrics, Labels: labels(&c, "feed", "memory")})
+	d.sender = d.feed
+	if d.bucket == nil {
+		if d.bucket, err = openSource(ctx, c.Source.S3, loc); err != nil {
+			return nil, err
+		}
+	}
+	if o.State != "" {
+		if d.state, err = openState(o.State, loc); err != nil {
+			return nil, err
+		}
+		d.ledger = d.state.ledger
+	}
+	// The sink last: it may create files, and what is wrong elsewhere shows
+	// before.
+	j, err = join(ctx, c, p, o, loc, &d)
+	if err != nil {
+		return nil, err
+	}
+	j.serve(ctx, address, &c)
 	return j, nil
 }
 
 // join makes a job of its drivers, opening the sink if d has none.
-func join(c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
+func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
 	src := c.Source.S3
 	filter, err := filterOf(src, loc)
 	if err != nil {
@@ -132,56 +168,61 @@ func join(c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, erro
 	if err != nil {
 		return nil, err
 	}
-	newFramer, cut := newFramer(&c, p)
-	if f := forced(src); f != "" && f != codec.Plain {
-		cut = nil
+	framing := c.framing(p).only(forced(src))
+	digests := ledger.Digests{
+		Plan: plan.PlanDigest(plan.Listing{
+			URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
+			After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: framing.cut,
+		}),
+		Read: readDigest(&c, p),
 	}
+	o.state = d.state
+	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
+		return nil, err
+	}
+	opened := []openedSink{{defaultSink, d.sinkType, d.sink}}
 	if d.sink == nil {
-		if d.sinkType, d.sink, err = openSink(c.Sink, p, loc, o); err != nil {
+		if opened, err = openSinks(ctx, &c, p, loc, o); err != nil {
 			return nil, err
 		}
 	}
+	sinks := make([]pipe.NamedSink, len(opened))
+	for i, s := range opened {
+		sinks[i] = pipe.NamedSink{Name: s.name, Type: s.kind, Sink: metered(s.Sink, o.Metrics, labels(&c, s.name, s.kind))}
+	}
 	j := &Job{
 		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
-		ledger: d.ledger, feed: d.feed, sink: d.sink, finalizer: finalizer.New(d.ledger),
-		digests: ledger.Digests{
-			Plan: plan.PlanDigest(plan.Listing{
-				URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
-				After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: cut,
-			}),
-			Read: readDigest(&c, p),
-		},
+		ledger: d.ledger, state: d.state, feed: d.feed, sender: d.sender, sinks: opened, finalizer: finalizer.New(d.ledger),
+		digests: digests,
 	}
 	if o.Limit > 0 {
 		j.limit = new(atomic.Int64)
 		j.limit.Store(o.Limit)
 	}
 	pp := pipe.New(pipe.Config{
-		Source: d.bucket, Framer: newFramer, Chain: newChain, Force: forced(src),
-		Sinks:   []pipe.NamedSink{{Name: "default", Type: d.sinkType, Sink: sink.Retry(d.sink, sink.RetryOptions{})}},
+		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
+		Sinks:   sinks,
 		Budget:  budget.New(int64(c.Pipeline.Memory)),
-		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c),
+		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
 	})
 	j.records = pp.Records()
 	j.reader = reader.New(d.ledger, pp, reader.Options{
 		ReadDigest: j.digests.Read, Log: o.Log,
-		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished,
+		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
+		Latency: o.Metrics.Histogram(metric.E2ELatency, labels(&c, "pipeline", "run")...),
 	})
-	j.lister = lister.New(d.bucket, d.ledger, d.sender, lister.Options{
-		Filter: filter, Target: int64(src.Target), Bucket: loc.bucket, Cut: cut, Registry: o.Metrics, Labels: labels(&c),
-	})
+	j.progress.meter(o.Metrics, &c)
+	listing := c.listing(loc, filter, framing)
+	listing.Kept, listing.Registry, listing.Labels = j.progress.kept, o.Metrics, labels(&c, "source", "s3")
+	j.lister = lister.New(d.bucket, d.ledger, d.sender, listing)
 	return j, nil
-}
-
-func labels(c *Config) []metric.Label {
-	return []metric.Label{{Name: metric.LabelPipeline, Value: c.Pipeline.Name}}
 }
 
 // Run runs the job to its end and reports. When ctx ends it stops: nothing new
 // is read, units at hand have the drain time to finish. The error is of what
 // kept the job from being reported at all; the verdict is in the report.
 func (j *Job) Run(ctx context.Context) (*report.Report, error) {
-	meta, err := j.start(ctx)
+	meta, going, err := j.begin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start job %s: %w", j.name, err)
 	}
@@ -196,7 +237,7 @@ func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 	)
 	wg.Go(func() {
 		defer j.notify()
-		listErr = j.list(stop, meta)
+		listErr = j.send(stop, meta, going)
 	})
 	wg.Go(func() {
 		defer close(delivered)
@@ -204,6 +245,7 @@ func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 	})
 	wg.Go(func() {
 		watchErr = j.watch(stop)
+		j.health.stopping.Store(true)
 		cancelStop()
 		j.feed.Stop()
 		defer time.AfterFunc(j.opt.Drain, cancelWork).Stop()
@@ -250,20 +292,30 @@ func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error)
 	return r, nil
 }
 
-// list runs the lister. A fault that no lister could get past halts the job.
-func (j *Job) list(ctx context.Context, meta ledger.Meta) error {
-	err := j.lister.Run(ctx, j.name, meta)
+// send gives the feed its units: all that a new run lists, or what is open of
+// one that goes on. A fault that no lister could get past halts the job; after
+// any other the job cannot end, and failed says so.
+func (j *Job) send(ctx context.Context, meta ledger.Meta, going bool) error {
+	defer j.sent.Store(true)
+	var err error
+	if going {
+		err = j.resend(ctx, meta)
+	} else {
+		err = j.lister.Run(ctx, j.name, meta)
+	}
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return nil //nolint:nilerr // stopped, which is no fault of the listing
-	case !failure.Is(err, failure.Job):
-		j.fail.Store(true)
-		return err
+		return nil // stopped, which is no fault of the listing
+	case failure.Is(err, failure.Job):
+		_, reason := failure.Of(err)
+		h := ledger.Halt{Reason: reason, Detail: err.Error(), At: time.Now()}
+		if _, haltErr := j.ledger.Halt(ctx, j.name, h); haltErr == nil {
+			return nil
+		}
 	}
-	_, reason := failure.Of(err)
-	_, err = j.ledger.Halt(ctx, j.name, ledger.Halt{Reason: reason, Detail: err.Error(), At: time.Now()})
+	j.fail.Store(true)
 	return err
 }
 
@@ -273,15 +325,17 @@ func (j *Job) watch(ctx context.Context) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for failed := 0; ; {
-		empty := false
+		empty, told := false, failed > 0
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-j.wake:
+			told = true
 		case <-tick.C:
-			empty = j.feed.Depth().Empty()
+			empty = j.sent.Load() && j.feed.Depth().Empty()
 		}
-		ended, err := j.ended(ctx, empty)
+		j.beat(time.Now())
+		ended, err := j.ended(ctx, empty, told)
 		if err == nil && ended {
 			return nil
 		}
@@ -293,13 +347,21 @@ func (j *Job) watch(ctx context.Context) error {
 	}
 }
 
-func (j *Job) ended(ctx context.Context, empty bool) (bool, error) {
-	ended, err := j.finalizer.Prove(ctx, j.name)
-	if err != nil || ended || j.limited() || j.fail.Load() {
-		return true, err
+// ended reports whether there is nothing more to wait for. A proof looks at every
+// unit, so one is made only when something says that it may succeed.
+func (j *Job) ended(ctx context.Context, empty, told bool) (bool, error) {
+	if empty || told {
+		ended, err := j.finalizer.Prove(ctx, j.name)
+		if err != nil || ended {
+			return ended, err
+		}
+	}
+	if j.limited() || j.fail.Load() {
+		return true, nil
 	}
 	meta, err := j.ledger.Meta(ctx, j.name)
 	if err != nil || meta.Halt != nil {
+		j.progress.halted(meta.Halt)
 		return true, err
 	}
 	if empty && meta.Listed {
@@ -322,8 +384,7 @@ func (j *Job) notify() {
 }
 
 func (j *Job) finished(u *unit.Unit) {
-	j.done.objects.Add(int64(len(u.Objects)))
-	j.done.bytes.Add(u.Size())
+	j.progress.finished(u)
 	if j.limited() {
 		j.notify()
 	}
@@ -331,8 +392,8 @@ func (j *Job) finished(u *unit.Unit) {
 
 func (j *Job) limited() bool { return j.limit != nil && j.limit.Load() <= 0 }
 
-// Close closes the sink.
-func (j *Job) Close() error { return j.sink.Close() }
+// Close closes the sinks, and the admin address if there is one.
+func (j *Job) Close() error { return errors.Join(closeSinks(j.sinks), j.unserve(), j.state.close()) }
 
 // Run runs the job that c and p describe and reports its verdict. It handles
 // no signal and never exits; cancelling ctx drains.
@@ -369,10 +430,6 @@ func attemptCap(f *FeedConfig) int {
 }
 
 func readDigest(c *Config, p Pipeline) string {
-	r := plan.Reading{Codec: c.Source.S3.Compression, Framing: "go"}
-	if p.Framer == nil {
-		name, limit := c.line()
-		r.Framing, r.MaxRecord = name, int64(limit)
-	}
-	return plan.ReadDigest(r)
+	f := c.framing(p)
+	return plan.ReadDigest(plan.Reading{Codec: c.Source.S3.Compression, Framing: f.name, MaxRecord: int64(f.limit), Blocks: c.blocks()})
 }

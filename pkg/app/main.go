@@ -51,21 +51,36 @@ type exitError struct {
 
 func (e *exitError) Unwrap() error { return e.error }
 
-// command runs the command line args and returns the exit code.
-func command(ctx context.Context, p Pipeline, args []string, io stdio) int {
+// commands is the tree of all commands.
+func commands(p Pipeline, io stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spate",
 		Short: "Move every record under an S3 prefix through a pipeline, and prove it",
 		Long: `Spate moves every record under an S3 prefix, or a directory, through a chain
 of operators into a sink, at least once, and proves when the job is complete.`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(p, io))
-	root.SetArgs(args)
+	root.AddCommand(
+		runCommand(p, io), planCommand(p, io), checkCommand(p, io), inspectCommand(io), genCommand(io), schemaCommand(io),
+	)
 	root.SetOut(io.stdout)
 	root.SetErr(io.stderr)
-	err := root.ExecuteContext(ctx)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	helpful(root)
+	return root
+}
+
+// command runs the command line args and returns the exit code.
+func command(ctx context.Context, p Pipeline, args []string, io stdio) int {
+	root := commands(p, io)
+	root.SetArgs(args)
+	err := unknown(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitOK
 	}

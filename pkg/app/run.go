@@ -21,6 +21,7 @@ type runFlags struct {
 	set       []string
 	overwrite bool
 	limit     int64
+	state     string
 	report    string
 	progress  string
 	output    string
@@ -39,7 +40,9 @@ Exit codes: 0 completed; 1 the job failed, halted or is incomplete; 2 the comman
 line or the pipeline file is wrong; 130 interrupted. The first interrupt lets the
 units at hand finish for 5 s, the second ends the process at once.`,
 		Example: "  spate run pipeline.yaml\n  spate run pipeline.yaml --set sink.file.path=/tmp/rows.ndjson --limit 1000",
-		Args:    cobra.ExactArgs(1),
+		Args:    onePipeline,
+
+		ValidArgsFunction: completePipeline,
 		RunE: func(c *cobra.Command, args []string) error {
 			return run(c.Context(), args[0], f, p, io)
 		},
@@ -48,18 +51,22 @@ units at hand finish for 5 s, the second ends the process at once.`,
 	fs.StringArrayVar(&f.set, "set", nil, "override a key of the pipeline file, as `path=value`; repeatable")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace the output of an earlier run")
 	fs.Int64Var(&f.limit, "limit", 0, "stop after `N` records, to try a chain; 0 reads all")
+	fs.StringVar(&f.state, "state", "", "keep progress in `DIR`, so that the same command continues after an interrupt or a crash")
 	fs.StringVar(&f.report, "report", "", "write the report as JSON to `FILE`")
-	fs.StringVar(&f.progress, "progress", "auto", "auto, plain or none: bars on a terminal, else a line every 10 s")
-	fs.StringVarP(&f.output, "output", "o", "text", "form of the report: text or json")
-	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "debug, info, warn or error")
+	fs.StringVar(&f.progress, "progress", "auto", "`MODE`: auto (bars on a terminal, else a line every 10 s), plain (lines), none")
+	fs.StringVarP(&f.output, "output", "o", "text", "`FORM` of the report: text or json")
+	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "log what is of this `LEVEL` or above: debug, info, warn or error")
+	completeFlag(c, "progress", "auto", "plain", "none")
+	completeFlag(c, "output", "text", "json")
+	completeFlag(c, "log-level", "debug", "info", "warn", "error")
 	return c
 }
 
 // run is spate run.
 func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) error {
-	mode, err := progress.ParseMode(f.progress)
+	mode, err := progressMode(f.progress, std.env)
 	if err != nil {
-		return fmt.Errorf("--progress: %w", err)
+		return err
 	}
 	if f.output != "text" && f.output != "json" {
 		return fmt.Errorf("--output: %q is neither text nor json", f.output)
@@ -67,12 +74,17 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	if f.limit < 0 {
 		return fmt.Errorf("--limit: %d is less than 0", f.limit)
 	}
+	if f.limit > 0 && f.state != "" {
+		return errors.New("--limit with --state: a limit is for trying a chain, and would leave a job half done in the state: leave one of them out")
+	}
 	c, err := Load(path, f.set, std.env)
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(std.stderr, &slog.HandlerOptions{Level: f.logLevel}))
-	for _, note := range c.ignored() {
+	// The log's lines go through the display once there is one.
+	stderr := &switchable{w: std.stderr}
+	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
+	for _, note := range c.ignored(f.state) {
 		fmt.Fprintf(std.stderr, "spate: note: %s\n", note)
 	}
 	reports, closeReport, err := reportFile(f.report)
@@ -82,12 +94,16 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	defer closeReport()
 	metrics := new(metric.Registry)
 	j, err := Open(ctx, c, p, Options{
-		Overwrite: f.overwrite, Limit: f.limit, Stdout: std.stdout, Log: log, Metrics: metrics,
+		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log, Metrics: metrics,
 	})
 	if err != nil {
 		return err
 	}
-	display := progress.Start(std.stderr, mode, j.progress, progress.Options{})
+	if url := j.AdminURL(); url != "" {
+		fmt.Fprintf(std.stderr, "spate: note: the admin address is %s\n", url)
+	}
+	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
+	stderr.to(display)
 	r, err := j.Run(ctx)
 	display.Stop()
 	if err := errors.Join(err, j.Close()); err != nil {
@@ -101,13 +117,13 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	if err := show(r, f.output, c, std); err != nil {
 		return &exitError{err, exitIncomplete}
 	}
-	return verdict(ctx, r, f.limit > 0)
+	return verdict(ctx, r, f)
 }
 
 // show prints the report; on standard error where standard output carries rows.
 func show(r *report.Report, form string, c Config, std stdio) error {
 	w := io.Writer(std.stdout)
-	if c.Sink != nil && c.Sink.Stdout != nil {
+	if c.toStdout() {
 		w = std.stderr
 	}
 	if form == "json" {
@@ -117,23 +133,27 @@ func show(r *report.Report, form string, c Config, std stdio) error {
 }
 
 // verdict is what the exit code says of a report.
-func verdict(ctx context.Context, r *report.Report, limited bool) error {
+func verdict(ctx context.Context, r *report.Report, f runFlags) error {
+	next := "run it again"
+	if f.state != "" {
+		next = "run the same command again to continue"
+	}
 	switch {
 	case r.State == report.Completed:
 		return nil
 	case r.State == report.Interrupted && ctx.Err() != nil:
-		return &exitError{fmt.Errorf("job %s was interrupted: %d of %d units are done: run it again", r.Job, r.Units.Done, r.Units.Planned), exitInterrupted}
-	case r.State == report.Interrupted && limited:
+		return &exitError{fmt.Errorf("job %s was interrupted: %d of %d units are done: %s", r.Job, r.Units.Done, r.Units.Planned, next), exitInterrupted}
+	case r.State == report.Interrupted && f.limit > 0:
 		return nil
 	}
 	return &exitError{fmt.Errorf("job %s %s: %s", r.Job, r.State, r.Reason), exitIncomplete}
 }
 
-func writeJSON(w io.Writer, r *report.Report) error {
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // reportFile opens the report before the job runs: a path that cannot be
@@ -150,19 +170,22 @@ func reportFile(path string) (io.Writer, func(), error) {
 }
 
 // ignored says which sections have no part in a job in one process.
-func (c *Config) ignored() []string {
+func (c *Config) ignored(state string) []string {
 	var notes []string
 	if c.Feed.SQS != nil {
 		notes = append(notes, "feed.sqs is ignored: run reads everything in this process, with the feed in memory")
 	}
 	if c.Job.Table != "" {
-		notes = append(notes, "job.table is ignored: run keeps the ledger in memory")
+		notes = append(notes, "job.table is ignored: run keeps the ledger in this process, or in the --state directory")
 	}
-	return append(notes, "progress is lost with this process: an interrupted run starts again from the beginning")
+	if state == "" {
+		notes = append(notes, "progress is lost with this process: an interrupted run starts again from the beginning; --state DIR keeps it")
+	}
+	return notes
 }
 
-// progress is how far the job is, for the display.
-func (j *Job) progress() progress.Snapshot {
+// snapshot is how far the job is, for the display.
+func (j *Job) snapshot() progress.Snapshot {
 	ctx := context.Background()
 	m, err := j.ledger.Meta(ctx, j.name)
 	if err != nil {
@@ -170,8 +193,8 @@ func (j *Job) progress() progress.Snapshot {
 	}
 	s := progress.Snapshot{
 		ListedObjects: m.Inventory.Objects, ListedBytes: m.Inventory.Bytes, Listing: !m.Listed,
-		DoneObjects: j.done.objects.Load(), DoneBytes: j.done.bytes.Load(),
-		Records: j.records.Load(),
+		DoneObjects: j.progress.objects.Load(), DoneBytes: j.progress.bytes.Load(),
+		FailedObjects: j.progress.failed.Load(), Records: j.records.Load(),
 	}
 	if m.Halt != nil {
 		s.Halted = string(m.Halt.Reason)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 )
 
@@ -33,7 +34,7 @@ func (b *Budget) Size() int64 { return b.size }
 func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	if n > b.size {
 		return failure.Errorf(failure.Unit, failure.TooLarge,
-			"needs %d bytes of memory and pipeline.memory is %d: raise pipeline.memory", n, b.size)
+			"needs %v of memory and pipeline.memory is %v: raise pipeline.memory", config.Size(n), config.Size(b.size))
 	}
 	return b.sem.Acquire(ctx, n)
 }

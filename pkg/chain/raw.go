@@ -6,8 +6,8 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// Raw is the chain that decodes nothing: every record becomes a row of the
-// first sink, byte for byte, with suffix after it.
+// Raw is the chain that decodes nothing: every record becomes a row of every
+// sink, byte for byte, with suffix after it.
 func Raw(suffix string) Constructor {
 	return func() Worker { return raw(suffix) }
 }
@@ -15,8 +15,10 @@ func Raw(suffix string) Constructor {
 type raw string
 
 func (r raw) Process(b *Batch, out *Output) error {
-	rows, c := &out.Sinks[0], &out.Counts
-	rows.Ends = slices.Grow(rows.Ends, len(b.Frames))
+	c := &out.Counts
+	for i := range out.Sinks {
+		out.Sinks[i].Ends = slices.Grow(out.Sinks[i].Ends, len(b.Frames))
+	}
 	for i := 0; i < len(b.Frames); {
 		if b.Frames[i].Oversize {
 			c.In++
@@ -25,7 +27,9 @@ func (r raw) Process(b *Batch, out *Output) error {
 			continue
 		}
 		n := r.stretch(b, i)
-		r.copy(rows, b.Buf, b.Frames[i:n])
+		for k := range out.Sinks {
+			r.copy(&out.Sinks[k], b.Buf, b.Frames[i:n])
+		}
 		c.In += int64(n - i)
 		c.Out += int64(n - i)
 		i = n

@@ -14,7 +14,7 @@ type Context struct {
 }
 
 // Stream is a typed chain without its end: records decoded and passed through
-// operators. Encode ends it.
+// operators. Encode or Split ends it.
 //
 // A Stream is a recipe, and every worker composes its own decoder, values and
 // calls from it. What a closure holds is shared by those workers; a chain with
@@ -122,26 +122,40 @@ func Inspect[T any](s Stream[T], f func(c *Context, v *T)) Stream[T] {
 	}}
 }
 
-// Encode ends a chain: enc appends the row of v, delimiter included, to dst,
-// for the first sink. onError is for records that an operator or enc refuses,
-// or that make one panic. What a failing enc appended is cut off again.
+// Encode ends a chain: enc appends the row of v, delimiter included, to dst.
+// Every sink is given every row; they are encoded once. onError is for records
+// that an operator or enc refuses, or that make one panic. What a failing enc
+// appended is cut off again.
 func Encode[T any](s Stream[T], onError Policy, enc func(dst []byte, v *T) ([]byte, error)) Constructor {
 	return func() Worker {
 		w := &worker{onFailed: onError}
 		w.push = s.compose(w, func(v *T) error {
-			rows := &w.out.Sinks[0]
-			row, err := enc(rows.Data, v)
-			if err != nil {
+			first := &w.out.Sinks[0]
+			start := len(first.Data)
+			if err := appendRow(first, enc, v); err != nil {
 				return err
 			}
-			if len(row) < len(rows.Data) {
-				return errShrunk
+			for i := 1; i < len(w.out.Sinks); i++ {
+				rows := &w.out.Sinks[i]
+				rows.Data = append(rows.Data, first.Data[start:]...)
+				rows.End()
 			}
-			rows.Data = row
-			rows.End()
 			w.rows++
 			return nil
 		})
 		return w
 	}
+}
+
+func appendRow[T any](rows *Rows, enc func(dst []byte, v *T) ([]byte, error), v *T) error {
+	row, err := enc(rows.Data, v)
+	if err != nil {
+		return err
+	}
+	if len(row) < len(rows.Data) {
+		return errShrunk
+	}
+	rows.Data = row
+	rows.End()
+	return nil
 }

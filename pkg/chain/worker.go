@@ -14,6 +14,8 @@ import (
 var (
 	errOversize = errors.New("record is over the framer's limit: raise max_record or skip it")
 	errShrunk   = errors.New("encode row: the encoder returned less than it was given: append to dst")
+	// errUnmatched is an error of the record.
+	errUnmatched = errors.New("no route takes the record: end the routes with one without a condition, or skip what is unmatched")
 )
 
 // worker runs a typed chain. The fields below push are of the record at hand.

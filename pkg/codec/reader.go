@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -47,11 +48,8 @@ type Reader struct {
 
 // NewReader returns a Reader that is at its end until Reset gives it an object.
 func NewReader(o Options) *Reader {
-	if o.MaxWindow == 0 {
-		o.MaxWindow = DefaultMaxWindow
-	}
 	r := &Reader{force: o.Force, codec: Plain, err: io.EOF}
-	r.zs.ask, r.zs.limit = o.Window, o.MaxWindow
+	r.zs.ask, r.zs.limit = o.Window, cmp.Or(o.MaxWindow, DefaultMaxWindow)
 	r.zs.frames.admit = r.zs.admit // bound once, not for each object
 	return r
 }

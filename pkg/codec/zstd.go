@@ -2,11 +2,12 @@ package codec
 
 import (
 	"bufio"
-	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 )
 
@@ -37,7 +38,7 @@ func (u *unzstd) reset(in *bufio.Reader) error {
 			zstd.WithDecoderLowmem(true),   // one window and a block, not two windows
 			zstd.WithDecoderMaxWindow(uint64(max(u.limit, zstd.MinWindowSize))))
 		if err != nil {
-			return failure.Errorf(failure.Job, failure.Config, "decompress zstd: limit of %s: %w", size(uint64(u.limit)), err)
+			return failure.Errorf(failure.Job, failure.Config, "decompress zstd: limit of %v: %w", config.Size(u.limit), err)
 		}
 		u.dec = dec
 	}
@@ -67,8 +68,8 @@ func (u *unzstd) Read(p []byte) (int, error) {
 func (u *unzstd) admit(window uint64) error {
 	if window > uint64(u.limit) {
 		return failure.Errorf(failure.Member, failure.TooLarge,
-			"decompress zstd: a frame declares a window of %s and the cap is %s: compress with a smaller --long",
-			size(window), size(uint64(u.limit)))
+			"decompress zstd: a frame declares a window of %v and the cap is %v: compress with a smaller --long",
+			config.Size(min(window, math.MaxInt64)), config.Size(u.limit))
 	}
 	w := int64(window)
 	if w > max(u.window, DefaultWindow) && u.ask != nil {
@@ -93,17 +94,4 @@ func (u *unzstd) close() {
 		u.dec.Close()
 	}
 	u.dec, u.window = nil, 0
-}
-
-// size writes n bytes in the largest unit that is exact.
-func size(n uint64) string {
-	for _, u := range []struct {
-		bits uint
-		name string
-	}{{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
-		if n>>u.bits > 0 && n&(1<<u.bits-1) == 0 {
-			return fmt.Sprintf("%d %s", n>>u.bits, u.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

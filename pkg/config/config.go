@@ -51,9 +51,10 @@ func Parse(name string, text []byte, env func(string) (string, bool)) (*Document
 // Decode reads the document into the struct that into points to.
 //
 // A field takes the key in its tag, `yaml:"key"`; a field without a tag takes
-// none. Tags know two options: `yaml:"url,required"`, and `yaml:",inline"` for a
-// struct whose fields stand among those of its parent. An example tag is shown
-// when a required key is missing; `oneof:"auto|none"` closes the set of a string.
+// none. `yaml:"url,required"` asks for one; an example tag is shown when it is
+// missing, and `oneof:"auto|none"` closes the set of a string. Fields are strings,
+// booleans, integers, durations, types that read text, and structs, lists and
+// maps of these.
 //
 // What stands in the struct before is the default. A list or a map in the file
 // replaces its default whole; a null leaves it. A nested struct is always there,

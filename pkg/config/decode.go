@@ -21,6 +21,9 @@ func (d *decoder) value(v reflect.Value, n *node, path string) {
 	case *time.Duration:
 		read(d, n, path, parseDuration, t)
 		return
+	case *Pairs:
+		d.pairs(t, n, path)
+		return
 	case encoding.TextUnmarshaler:
 		d.text(t, n, path)
 		return

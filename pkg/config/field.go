@@ -14,28 +14,24 @@ type field struct {
 	oneOf    []string
 }
 
-// fields lists the fields of a struct that take keys, those of inlined structs
-// among them.
+// fields lists the fields of a struct that take keys.
 func fields(v reflect.Value) []field {
 	var out []field
 	for i := range v.NumField() {
 		sf := v.Type().Field(i)
 		key, options, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
-		switch {
-		case !sf.IsExported() && !sf.Anonymous || key == "-":
-		case options == "inline":
-			out = append(out, fields(v.Field(i))...)
-		case key != "":
-			f := field{
-				key: key, value: v.Field(i),
-				required: options == "required",
-				example:  sf.Tag.Get("example"),
-			}
-			if set := sf.Tag.Get("oneof"); set != "" {
-				f.oneOf = strings.Split(set, "|")
-			}
-			out = append(out, f)
+		if key == "" || key == "-" || !sf.IsExported() {
+			continue
 		}
+		f := field{
+			key: key, value: v.Field(i),
+			required: options == "required",
+			example:  sf.Tag.Get("example"),
+		}
+		if set := sf.Tag.Get("oneof"); set != "" {
+			f.oneOf = strings.Split(set, "|")
+		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -64,11 +64,11 @@ func FuzzSize(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := config.ParseSize(s)
-		if err != nil {
+		var n, back config.Size
+		if n.UnmarshalText([]byte(s)) != nil {
 			return
 		}
-		back, err := config.ParseSize(n.String())
+		err := back.UnmarshalText([]byte(n.String()))
 		if err != nil || back != n || n < 0 {
 			t.Errorf("%q is %d, which prints %q, which is %d (%v)", s, int64(n), n, int64(back), err)
 		}

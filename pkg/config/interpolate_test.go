@@ -107,8 +107,8 @@ list: [ ${V}, "${V}", '${V}' ]
 
 func TestNumbersAndBooleansMayComeFromVariables(t *testing.T) {
 	text := `pipeline: {name: ${N}, threads: ${N}, memory: "${SIZE}"}
-source: {s3: {url: u, path_style: ${YES}, ratio: ${F}, timeout: ${D}}}`
-	env := map[string]string{"N": "8", "SIZE": "64MiB", "YES": "true", "F": "0.5", "D": "2m"}
+source: {s3: {url: u, path_style: ${YES}, timeout: ${D}}}`
+	env := map[string]string{"N": "8", "SIZE": "64MiB", "YES": "true", "D": "2m"}
 	s, err := load("f.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ source: {s3: {url: u, path_style: ${YES}, ratio: ${F}, timeout: ${D}}}`
 		t.Errorf("pipeline is %+v", s.Pipeline)
 	}
 	s3 := s.Source.S3
-	if !s3.PathStyle || s3.Ratio != 0.5 || s3.Timeout.Minutes() != 2 {
+	if !s3.PathStyle || s3.Timeout.Minutes() != 2 {
 		t.Errorf("source is %+v", s3)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"strings"
 )
 
 // read parses the scalar n into out. What parse complains of must not repeat the
@@ -59,7 +58,7 @@ func (d *decoder) scalar(v reflect.Value, n *node, path string) {
 	}
 }
 
-// setScalar gives v, which is text, a boolean or a number, the value that text
+// setScalar gives v, which is text, a boolean or an integer, the value that text
 // stands for.
 func setScalar(v reflect.Value, text string) error {
 	switch k := v.Kind(); {
@@ -78,21 +77,6 @@ func setScalar(v reflect.Value, text string) error {
 			return notInteger(err, fmt.Sprintf("-%d to %d", top+1, top))
 		}
 		v.SetInt(n)
-	case v.CanUint():
-		n, err := strconv.ParseUint(text, 10, v.Type().Bits())
-		if err != nil {
-			if strings.HasPrefix(text, "-") {
-				err = strconv.ErrRange
-			}
-			return notInteger(err, fmt.Sprintf("0 to %d", uint64(math.MaxUint64)>>(64-v.Type().Bits())))
-		}
-		v.SetUint(n)
-	case v.CanFloat():
-		f, err := strconv.ParseFloat(text, v.Type().Bits())
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return wrong("is not a number")
-		}
-		v.SetFloat(f)
 	default:
 		return wrong("cannot be read into a Go " + v.Type().String())
 	}

@@ -8,19 +8,12 @@ import (
 )
 
 // Size is a number of bytes, written as 64MiB, 10MB, 1.5GiB or plainly in bytes.
+// MiB is 1,048,576 bytes and MB is 1,000,000; M alone is refused, since people
+// mean either. Messages of any package show bytes as a Size.
 type Size int64
 
-// ParseSize reads a size. MiB is 1,048,576 bytes and MB is 1,000,000; M alone is
-// refused, since people mean either.
-func ParseSize(s string) (Size, error) {
-	n, err := parseSize(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q %w", s, err)
-	}
-	return n, nil
-}
-
-// String writes the size in the largest binary unit that keeps it exact.
+// String writes the size in the largest binary unit that keeps it exact, as
+// UnmarshalText reads it.
 func (s Size) String() string {
 	units := []string{"TiB", "GiB", "MiB", "KiB"}
 	for i, u := range units {
@@ -28,11 +21,8 @@ func (s Size) String() string {
 			return strconv.FormatInt(int64(s)>>shift, 10) + u
 		}
 	}
-	return strconv.FormatInt(int64(s), 10)
+	return strconv.FormatInt(int64(s), 10) + "B"
 }
-
-// MarshalText writes what UnmarshalText reads.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a size.
 func (s *Size) UnmarshalText(text []byte) (err error) {

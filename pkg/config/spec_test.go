@@ -54,16 +54,14 @@ type jobSpec struct {
 type s3Spec struct {
 	URL     string   `yaml:"url,required" example:"s3://bucket/prefix/"`
 	Include []string `yaml:"include"`
-	Limits  `yaml:",inline"`
 
+	Target      config.Size      `yaml:"target"`
+	MaxRecord   config.Size      `yaml:"max_record"`
 	Compression string           `yaml:"compression" oneof:"auto|none|gzip|zstd"`
 	PathStyle   bool             `yaml:"path_style"`
 	Timeout     time.Duration    `yaml:"timeout"`
 	Endpoint    string           `yaml:"endpoint"`
 	Level       int8             `yaml:"level"`
-	Port        uint16           `yaml:"port"`
-	Ratio       float64          `yaml:"ratio"`
-	Share       *float64         `yaml:"share"`
 	Settings    map[string]int64 `yaml:"settings"`
 	Labels      map[string]int   `yaml:"labels"`
 	Codec       codec            `yaml:"codec"`
@@ -72,11 +70,6 @@ type s3Spec struct {
 		After  config.Time `yaml:"after"`
 		Before config.Time `yaml:"before"`
 	} `yaml:"modified"`
-}
-
-type Limits struct {
-	Target    config.Size `yaml:"target"`
-	MaxRecord config.Size `yaml:"max_record"`
 }
 
 // codec is a type with a parser of its own that repeats the value in its error.

@@ -1,25 +1,16 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// ParseDuration reads a duration such as 500ms, 2m, 1h30m or 7d. A number without
-// a unit is refused, except 0.
-func ParseDuration(s string) (time.Duration, error) {
-	d, err := parseDuration(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q %w", s, err)
-	}
-	return d, nil
-}
-
 // maxDays is what a time.Duration holds.
 const maxDays = 106751
 
+// parseDuration reads a duration such as 500ms, 2m, 1h30m or 7d. A number without
+// a unit is refused, except 0.
 func parseDuration(s string) (time.Duration, error) {
 	const not = wrong("is not a duration: write 500ms, 2m, 1h30m or 7d")
 	if strings.HasPrefix(s, "-") {
@@ -50,36 +41,10 @@ func parseDuration(s string) (time.Duration, error) {
 // in UTC. Empty is the zero Time.
 type Time struct{ time.Time }
 
-// ParseTime reads a time.
-func ParseTime(s string) (Time, error) {
-	t, err := parseTime(s)
-	if err != nil {
-		return Time{}, fmt.Errorf("%q %w", s, err)
-	}
-	return t, nil
-}
-
 // UnmarshalText reads a time.
 func (t *Time) UnmarshalText(text []byte) (err error) {
 	*t, err = parseTime(string(text))
 	return err
-}
-
-// MarshalText writes what UnmarshalText reads.
-func (t Time) MarshalText() ([]byte, error) {
-	if t.IsZero() {
-		return nil, nil
-	}
-	return t.Time.MarshalText()
-}
-
-// MarshalJSON writes the text of MarshalText, where time.Time's own would show a
-// zero time as a date.
-func (t Time) MarshalJSON() ([]byte, error) {
-	if t.IsZero() {
-		return []byte(`""`), nil
-	}
-	return t.Time.MarshalJSON()
 }
 
 func parseTime(s string) (Time, error) {

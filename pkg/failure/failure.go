@@ -92,6 +92,12 @@ func Of(err error) (Scope, Reason) {
 	return Unit, RetriesExhausted
 }
 
+// Marked reports whether anybody has classified err.
+func Marked(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}
+
 // Is reports whether the outermost mark of err has scope s.
 func Is(err error, s Scope) bool {
 	e, ok := errors.AsType[*Error](err)

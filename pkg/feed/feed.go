@@ -1,5 +1,10 @@
 // Package feed is the contract of the transport of units: at least once, in
 // any order, each delivery with a receipt and a count, dead letters at a cap.
+//
+// It is no memory: what a feed lost is open in the ledger, and sent again.
+//
+// The law: while the feed lives, a message that Send took is delivered until a
+// handler acks it, or until its deliveries reach the cap and it is a dead letter.
 package feed
 
 import (

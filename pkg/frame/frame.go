@@ -15,7 +15,8 @@ type Framer interface {
 	// says that no bytes follow buf; then all of it is dealt with.
 	//
 	// A record over the limit comes out as one Oversize frame at its end, and
-	// the ones after it are framed as ever. Split holds no reference to buf.
+	// the ones after it are framed as ever. Split holds no reference to buf; it
+	// may rewrite the bytes that it deals with.
 	//
 	// io.EOF means that the records end here although bytes follow: a range
 	// ends. Any other error is failure.Member with undecodable, comes after the

@@ -6,13 +6,8 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// DefaultMaxRecord is the limit of a record where a constructor is given none,
-// in bytes.
-const DefaultMaxRecord = 16 << 20
-
 const (
-	lineFeed      = '\n'
-	byteOrderMark = "\xef\xbb\xbf"
+	lineFeed = '\n'
 	// lineEnd is what a longest record can have behind it: CR and LF.
 	lineEnd = 2
 )
@@ -27,7 +22,7 @@ type LineFramer struct {
 	skipBlank bool
 	blank     int64
 
-	mark bool // the object's first bytes are to come: a byte order mark may stand there
+	start start
 	// searched is how much of the next buffer is known to hold no line feed, so
 	// that a long line, which arrives piece by piece, is searched once only.
 	searched int
@@ -48,10 +43,7 @@ func Lines(maxRecord int) *LineFramer { return newLineFramer(maxRecord, false) }
 func NDJSON(maxRecord int) *LineFramer { return newLineFramer(maxRecord, true) }
 
 func newLineFramer(limit int, skipBlank bool) *LineFramer {
-	if limit <= 0 {
-		limit = DefaultMaxRecord
-	}
-	f := &LineFramer{limit: limit, skipBlank: skipBlank}
+	f := &LineFramer{limit: limitOr(limit), skipBlank: skipBlank}
 	f.Reset(0)
 	return f
 }
@@ -69,12 +61,12 @@ func (f *LineFramer) Blank() int64 { return f.blank }
 
 // Reset starts another object at the byte offset at.
 func (f *LineFramer) Reset(at int64) {
-	*f = LineFramer{limit: f.limit, skipBlank: f.skipBlank, mark: at == 0}
+	*f = LineFramer{limit: f.limit, skipBlank: f.skipBlank, start: at == 0}
 }
 
 // Split appends the records of the lines that are complete in buf.
 func (f *LineFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record.Frame, int, error) {
-	pos, wait := f.skipMark(buf, final)
+	pos, wait := f.start.skip(buf, final)
 	if wait {
 		return dst, 0, nil
 	}
@@ -123,22 +115,6 @@ func (f *LineFramer) line(dst []record.Frame, buf []byte, pos, end, next int) []
 		return append(dst, record.Frame{Start: next, End: next, Next: next, Oversize: true})
 	}
 	return append(dst, record.Frame{Start: pos, End: end, Next: next})
-}
-
-// skipMark returns where the object's text begins in buf, or that this cannot
-// be told yet.
-func (f *LineFramer) skipMark(buf []byte, final bool) (pos int, wait bool) {
-	if !f.mark {
-		return 0, false
-	}
-	if len(buf) < len(byteOrderMark) && !final && string(buf) == byteOrderMark[:len(buf)] {
-		return 0, true
-	}
-	f.mark = false
-	if !bytes.HasPrefix(buf, []byte(byteOrderMark)) {
-		return 0, false
-	}
-	return len(byteOrderMark), false
 }
 
 // isBlank reports whether b is empty or only space, tab and CR. Records begin

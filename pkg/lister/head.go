@@ -2,6 +2,7 @@ package lister
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,11 +15,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-const (
-	defaultHead = codec.HeadBytes
-	// headsAtOnce bounds the requests for heads, and the heads in memory.
-	headsAtOnce = 16
-)
+// headsAtOnce bounds the requests for heads, and the heads in memory.
+const headsAtOnce = 16
 
 // plain reports whether the content is text as it stands.
 func plain(head []byte) bool {
@@ -60,39 +58,25 @@ func (r *run) candidate(o object.Listed) bool {
 // cut: the reader meets the same fault, and its report is where it belongs. But
 // a fault that passes must not decide what the units are (INV-3).
 func (r *run) cuttable(ctx context.Context, o unit.Object) (bool, error) {
-	var head []byte
-	err := again(ctx, transient, func() (err error) {
-		head, err = r.head(ctx, o)
-		return err
-	})
+	head, err := r.head(ctx, o)
 	switch {
 	case err == nil:
 		return r.opts.Cuttable(head), nil
-	case ctx.Err() != nil, failure.Is(err, failure.Job), failure.Is(err, failure.Transient):
+	case ctx.Err() != nil, failure.Is(err, failure.Job), errors.Is(err, object.ErrNoAnswer):
 		return false, fmt.Errorf("look at %q: %w", o.Key, err)
 	}
 	return false, nil
 }
 
-func (r *run) head(ctx context.Context, o unit.Object) (_ []byte, err error) {
-	p := r.bucket.Pin(o)
-	defer func() {
-		if cerr := p.Close(); err == nil {
-			err = cerr
-		}
-	}()
+func (r *run) head(ctx context.Context, o unit.Object) ([]byte, error) {
 	head := make([]byte, min(r.opts.Head, o.Size))
-	body, err := p.ReadRange(ctx, 0, int64(len(head)))
-	if err != nil {
-		return nil, err
+	in := object.NewReader(ctx, r.bucket, []object.Part{{Object: o, End: int64(len(head))}}, object.Options{})
+	err := in.Next()
+	if err == nil {
+		_, err = io.ReadFull(in, head)
 	}
-	defer body.Close()
-	if _, err := io.ReadFull(body, head); err != nil {
-		if s, _ := failure.Of(err); s != failure.Unit {
-			return nil, err
-		}
-		// Not marked by the driver: the body broke off.
-		return nil, failure.New(failure.Transient, failure.RetriesExhausted, err)
+	if cerr := in.Close(); err == nil { // where o changed meanwhile, head is of no version
+		err = cerr
 	}
-	return head, nil
+	return head, err
 }

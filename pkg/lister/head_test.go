@@ -110,10 +110,12 @@ func TestContentDecidesWhatIsCut(t *testing.T) {
 		{"an object that is gone is not cut", marked(failure.Member, failure.NotFound), 1, 0, 1},
 		{"nor one that was replaced", marked(failure.Member, failure.ETagDrift), 1, 0, 1},
 		{"nor one that must be restored", marked(failure.Member, failure.Archived), 1, 0, 1},
+		{"nor one whose request makes no sense to the store", marked(failure.Unit, failure.RetriesExhausted), 1, 0, 1},
 		{"nor one that fails in a way nobody knows", func() ([]byte, error) { return nil, errors.New("odd") }, 1, 0, 1},
 		{"a denied read ends the listing", marked(failure.Job, failure.Denied), 0, failure.Job, 1},
-		{"what may pass must not decide what the units are", marked(failure.Transient, failure.RetriesExhausted), 0, failure.Transient, 9},
-		{"nor may a body that breaks off", says("short"), 0, failure.Transient, 9},
+		{"what may pass must not decide what the units are", marked(failure.Transient, failure.RetriesExhausted), 0, failure.Unit, 9},
+		{"nor may a body that breaks off each time", says(""), 0, failure.Unit, 9},
+		{"one that breaks off is gone on with", says("short"), 4, 0, 4},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

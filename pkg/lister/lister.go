@@ -17,9 +17,11 @@
 package lister
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -43,6 +45,9 @@ type Options struct {
 	// Cuttable judges the first bytes of an object that would be cut. It may be
 	// called concurrently. nil: what is plain by content may be cut.
 	Cuttable func(head []byte) bool
+	// Kept is told of every listed unit that an earlier run has done. nil: nobody
+	// is told.
+	Kept     func(u *unit.Unit)
 	Registry *metric.Registry // nil counts into nothing
 	Labels   []metric.Label
 }
@@ -58,9 +63,7 @@ type Lister struct {
 
 // New returns a lister of b that plans into p and sends to s.
 func New(b object.Bucket, p ledger.Planner, s feed.Sender, o Options) *Lister {
-	if o.Head == 0 {
-		o.Head = defaultHead
-	}
+	o.Head = cmp.Or(o.Head, codec.HeadBytes)
 	if o.Cuttable == nil {
 		o.Cuttable = plain
 	}
@@ -86,7 +89,7 @@ func (l *Lister) Run(ctx context.Context, job string, m ledger.Meta) error {
 		return fmt.Errorf("list for job %s: %w", job, err)
 	}
 	// Every unit is sent by now. Only the end marker may say how many there are.
-	err := again(ctx, passing, func() error { return l.planner.Finish(ctx, job, m.Run) })
+	err := retry(ctx, undecided, func() error { return l.planner.Finish(ctx, job, m.Run) })
 	if err != nil {
 		return fmt.Errorf("set end marker of job %s: %w", job, err)
 	}
@@ -106,7 +109,7 @@ func (r *run) list(ctx context.Context) error {
 	after, more := r.opts.StartAfter, true
 	for more {
 		var page object.Page
-		err := again(ctx, transient, func() (err error) {
+		err := retry(ctx, transient, func() (err error) {
 			page, err = r.bucket.List(ctx, after)
 			return err
 		})

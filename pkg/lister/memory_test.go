@@ -34,28 +34,55 @@ func TestMemoryIsFlat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lists ten million keys")
 	}
-	if os.Getenv("SPATE_TEST_LISTING") != "" {
+	switch os.Getenv("SPATE_TEST_LISTING") {
+	case "run":
 		listMany(t)
 		return
+	case "survey":
+		surveyMany(t)
+		return
 	}
-	// A process of its own: the peak of this one is its tests'.
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryIsFlat$", "-test.v")
-	cmd.Env = append(os.Environ(), "SPATE_TEST_LISTING=1")
-	out, err := cmd.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Fatal(err)
+	for _, what := range []string{"run", "survey"} {
+		// A process of its own: the peak of this one is its tests'.
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryIsFlat$", "-test.v")
+		cmd.Env = append(os.Environ(), "SPATE_TEST_LISTING="+what)
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-func listMany(t *testing.T) {
-	n := listedKeys
-	if s := os.Getenv(listedEnv); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("%s: %v", listedEnv, err)
-		}
+func surveyMany(t *testing.T) {
+	n, units := manyKeys(t)/5, 0 // all of them take half a minute and no more memory
+	p := &prefix{n: n}
+	began := time.Now()
+	found, err := lister.Survey(t.Context(), "job", p, lister.Options{Bucket: "bucket"}, func(*unit.Unit) { units++ })
+	if err != nil || found.Objects != int64(n) || units < n/64 {
+		t.Fatalf("%d units, %+v: %v", units, found, err)
 	}
+	t.Logf("%d keys in %d units in %v; peak heap %d MiB, peak resident %d MiB",
+		n, units, time.Since(began).Round(time.Millisecond), p.peak>>20, resident()>>20)
+	if p.peak > memoryBound/2 || resident() > memoryBound/2 {
+		t.Errorf("peak heap %d and resident %d bytes, want at most %d", p.peak, resident(), memoryBound/2)
+	}
+}
+
+func manyKeys(t *testing.T) int {
+	s := os.Getenv(listedEnv)
+	if s == "" {
+		return listedKeys
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", listedEnv, err)
+	}
+	return n
+}
+
+func listMany(t *testing.T) {
+	n := manyKeys(t)
 	ctx := t.Context()
 	store, queue := memledger.New(), memfeed.New(memfeed.Options{})
 	m, err := store.Start(ctx, "job", "", ledger.Digests{})

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Bounds of one Send: bodies are encoded for it and forgotten after it.
+// Bounds of one Send.
 const (
 	maxMessages  = 64
 	maxSendBytes = 1 << 20
@@ -24,8 +25,15 @@ func (r *run) publish(ctx context.Context, inside bool) error {
 	if !ok {
 		return nil
 	}
+	for i, u := range r.stretch.units {
+		body, err := u.Encode()
+		if err != nil {
+			return fmt.Errorf("unit %s: %w", page.Units[i].ID, err)
+		}
+		page.Units[i].Body = body
+	}
 	var due []unit.ID
-	err := again(ctx, passing, func() (err error) {
+	err := retry(ctx, undecided, func() (err error) {
 		due, err = r.planner.Publish(ctx, r.job, r.number, page)
 		return err
 	})
@@ -37,11 +45,14 @@ func (r *run) publish(ctx context.Context, inside bool) error {
 		send[id] = true
 	}
 	b := batch{run: r}
-	for i, u := range r.stretch.units {
-		if id := page.Units[i].ID; send[id] {
-			if err := b.add(ctx, id, u); err != nil {
+	for i, u := range page.Units {
+		switch {
+		case send[u.ID]:
+			if err := b.add(ctx, u); err != nil {
 				return err
 			}
+		case r.opts.Kept != nil:
+			r.opts.Kept(r.stretch.units[i])
 		}
 	}
 	if err := b.send(ctx); err != nil {
@@ -58,18 +69,14 @@ type batch struct {
 	bytes    int
 }
 
-func (b *batch) add(ctx context.Context, id unit.ID, u *unit.Unit) error {
-	body, err := u.Encode()
-	if err != nil {
-		return fmt.Errorf("unit %s: %w", id, err)
-	}
-	if len(b.messages) == maxMessages || b.bytes+len(body) > maxSendBytes {
+func (b *batch) add(ctx context.Context, u ledger.Planned) error {
+	if len(b.messages) == maxMessages || b.bytes+len(u.Body) > maxSendBytes {
 		if err := b.send(ctx); err != nil {
 			return err
 		}
 	}
-	b.messages = append(b.messages, feed.Message{ID: id, Job: b.run.job, Body: body})
-	b.bytes += len(body)
+	b.messages = append(b.messages, feed.Message{ID: u.ID, Job: b.run.job, Body: u.Body})
+	b.bytes += len(u.Body)
 	return nil
 }
 
@@ -77,7 +84,7 @@ func (b *batch) send(ctx context.Context) error {
 	if len(b.messages) == 0 {
 		return nil
 	}
-	err := again(ctx, passing, func() error { return b.run.sender.Send(ctx, b.messages...) })
+	err := retry(ctx, undecided, func() error { return b.run.sender.Send(ctx, b.messages...) })
 	if err != nil {
 		return fmt.Errorf("send %d units from %s on: %w", len(b.messages), b.messages[0].ID, err)
 	}

@@ -169,6 +169,7 @@ func (p pinned) ReadRange(_ context.Context, off, n int64) (body io.ReadCloser, 
 	})
 	if err != nil && body != nil {
 		body.Close() // the answer is lost, and nobody holds it
+		body = nil
 	}
 	return body, err
 }

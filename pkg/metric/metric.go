@@ -1,9 +1,11 @@
-// Package metric is the one registry behind every exporter: counters and
-// gauges, resolved when a pipeline is built and never per record.
+// Package metric is the one registry behind every exporter: counters, gauges and
+// histograms of durations, resolved when a pipeline is built and never per
+// record.
 package metric
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ type Kind int
 const (
 	KindCounter Kind = iota
 	KindGauge
+	KindHistogram
 )
 
 // Label is a name and a value.
@@ -43,28 +46,38 @@ type Registry struct {
 
 type series struct {
 	Sample
-	value Value
+	value     Value
+	durations *Durations // of a histogram only
 }
 
 // Sample is a series and its number at one moment.
 type Sample struct {
-	Name   string
-	Kind   Kind
-	Labels []Label // by name
-	Value  int64
+	Name      string
+	Kind      Kind
+	Labels    []Label       // by name
+	Value     int64         // of a counter or gauge
+	Durations *Distribution // of a histogram; nil otherwise
 }
 
 // Counter returns the counter of that name and labels, the same one each time.
 func (r *Registry) Counter(name string, labels ...Label) *Value {
-	return r.value(name, KindCounter, labels)
+	return &r.find(name, KindCounter, labels).value
 }
 
 // Gauge returns the gauge of that name and labels, the same one each time.
 func (r *Registry) Gauge(name string, labels ...Label) *Value {
-	return r.value(name, KindGauge, labels)
+	return &r.find(name, KindGauge, labels).value
 }
 
-func (r *Registry) value(name string, k Kind, labels []Label) *Value {
+// Histogram returns the histogram of that name and labels, the same one each
+// time.
+func (r *Registry) Histogram(name string, labels ...Label) *Durations {
+	return r.find(name, KindHistogram, labels).durations
+}
+
+// find panics when the name has another kind: that is a fault of the program, and
+// no exporter could show both.
+func (r *Registry) find(name string, k Kind, labels []Label) *series {
 	labels = slices.Clone(labels)
 	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
 	var id strings.Builder
@@ -80,9 +93,15 @@ func (r *Registry) value(name string, k Kind, labels []Label) *Value {
 	s, ok := r.series[id.String()]
 	if !ok {
 		s = &series{Sample: Sample{Name: name, Kind: k, Labels: labels}}
+		if k == KindHistogram {
+			s.durations = new(Durations)
+		}
 		r.series[id.String()] = s
 	}
-	return &s.value
+	if s.Kind != k {
+		panic(fmt.Sprintf("metric: %s is registered as another kind", name))
+	}
+	return s
 }
 
 // Gather returns every series, ordered by name and labels.
@@ -93,6 +112,10 @@ func (r *Registry) Gather() []Sample {
 	for _, s := range r.series {
 		sample := s.Sample
 		sample.Value = s.value.Load()
+		if s.durations != nil {
+			d := s.durations.load()
+			sample.Durations = &d
+		}
 		out = append(out, sample)
 	}
 	slices.SortFunc(out, func(a, b Sample) int {

@@ -33,6 +33,10 @@ const (
 	SinkErrors  = "spate_sink_errors_total"
 	SinkFlushes = "spate_sink_flushes_total"
 
+	SinkWriteDuration = "spate_sink_write_duration_seconds"
+	SinkFlushDuration = "spate_sink_flush_duration_seconds"
+	E2ELatency        = "spate_e2e_latency_seconds"
+
 	JobHalted = "spate_job_halted"
 )
 

@@ -34,7 +34,7 @@ func constants(t *testing.T) []string {
 	return names
 }
 
-var row = regexp.MustCompile("(?m)^\\| `(spate_[a-z0-9_]+)` \\| (counter|gauge) \\| ([^|]+) \\| (?:(?:`[a-z_]+` )*|)\\| ([A-Z][^|]+) \\|$")
+var row = regexp.MustCompile("(?m)^\\| `(spate_[a-z0-9_]+)` \\| (counter|gauge|histogram) \\| ([^|]+) \\| (?:(?:`[a-z_]+` )*|)\\| ([A-Z][^|]+) \\|$")
 
 func TestThePageAndTheConstantsNameTheSameMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/METRICS.md")
@@ -60,6 +60,9 @@ func TestThePageAndTheConstantsNameTheSameMetrics(t *testing.T) {
 		if total := strings.HasSuffix(name, "_total"); ok && total != (kind == "counter") {
 			t.Errorf("%s is a %s: counters, and only they, end in _total", name, kind)
 		}
+		if seconds := strings.HasSuffix(name, "_seconds"); ok && seconds != (kind == "histogram") {
+			t.Errorf("%s is a %s: histograms, and only they, are of seconds", name, kind)
+		}
 		delete(kinds, name)
 	}
 	for name := range kinds {
@@ -82,7 +85,7 @@ func TestEveryNameOfTheContractHasAConstant(t *testing.T) {
 		spate_source_records_total spate_source_bytes_total spate_deser_records_dropped_total
 		spate_operator_records_in_total spate_operator_records_out_total spate_operator_records_dropped_total
 		spate_sink_records_total spate_sink_bytes_total spate_sink_retries_total
-		spate_sink_errors_total spate_sink_flushes_total spate_job_halted`) {
+		spate_sink_errors_total spate_sink_flushes_total spate_job_halted spate_e2e_latency_seconds`) {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s has no constant", want)
 		}

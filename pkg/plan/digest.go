@@ -29,6 +29,10 @@ type Reading struct {
 	Codec     string // "" means auto
 	Framing   string // with everything in its section that moves a boundary
 	MaxRecord int64  // bytes
+	// Blocks is what decides which rows are in a block, where a sink names what it
+	// writes by block: other rows under its names would leave some of the old.
+	// "" where none does.
+	Blocks string
 }
 
 // PlanDigest is the fingerprint of l, packing rules included.
@@ -54,6 +58,9 @@ func ReadDigest(r Reading) string {
 	t.line("codec", cmp.Or(r.Codec, "auto"))
 	t.line("framing", r.Framing)
 	t.number("max_record", r.MaxRecord)
+	if r.Blocks != "" {
+		t.line("blocks", r.Blocks)
+	}
 	return t.digest("spate-read-digest")
 }
 

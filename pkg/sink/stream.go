@@ -66,6 +66,10 @@ func (s *Stream) fail(n, size int, err error) error {
 		s.broken = failure.Errorf(failure.Job, failure.Config,
 			"write %s: %s was closed: keep its reader open, then run again", s.name, s.name)
 		return s.broken
+	case errors.Is(err, syscall.EBADF):
+		s.broken = failure.Errorf(failure.Job, failure.Config,
+			"write %s: it is not open for writing: redirect it, then run again", s.name)
+		return s.broken
 	case n > 0:
 		s.broken = failure.Errorf(failure.Job, failure.Config,
 			"write %s: %w after %d of %d bytes: its last row is cut; run again into a fresh output", s.name, err, n, size)

@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 	}
 	t.Run("imports are those of the files that are built", func(t *testing.T) {
 		p := all["pkg/budget"]
-		if got := ours(p); !slices.Equal(got, []string{"pkg/failure"}) || slices.Contains(p.imports, "testing") {
+		if got := ours(p); !slices.Equal(got, []string{"pkg/config", "pkg/failure"}) || slices.Contains(p.imports, "testing") {
 			t.Errorf("got %q", p.imports)
 		}
 	})

@@ -237,10 +237,10 @@ func TestPair(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	second := func(walls ...int) []sample {
-		var s []sample
+	second := func(walls ...int) []usage {
+		var s []usage
 		for _, w := range walls {
-			s = append(s, sample{wall: time.Duration(w) * time.Second, cpu: time.Second, peak: 1 << 20})
+			s = append(s, usage{wall: time.Duration(w) * time.Second, cpu: time.Second, peak: 1 << 20})
 		}
 		return s
 	}

@@ -10,10 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"github.com/spate-go/spate/pkg/sample"
 )
 
 // The bucket, and its data sets as prefixes.
@@ -105,6 +108,13 @@ func writeFile(path string, write func(io.Writer) (dataset, error)) (dataset, er
 	w := bufio.NewWriterSize(f, 1<<20)
 	d, err := write(io.MultiWriter(w, sum))
 	return d, errors.Join(err, w.Flush(), f.Close(), setETag(path, fmt.Sprintf(`"%x"`, sum.Sum(nil))))
+}
+
+// fill writes whole events up to size bytes, at least one.
+func fill(w io.Writer, seed uint64, size int64) (dataset, error) {
+	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seed) * time.Hour)
+	n, err := sample.Object{Seed: seed, From: from, Size: size}.Write(w)
+	return dataset(n), err
 }
 
 // setETag puts an object's ETag where the S3 server looks for it. Without one

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// sample is one run, as the operating system accounts for it.
-type sample struct {
+// usage is one run, as the operating system accounts for it.
+type usage struct {
 	wall, cpu time.Duration
 	peak      int64 // bytes resident, of the largest process
 }
@@ -112,7 +112,7 @@ func baseline(line, mode, set, endpoint string, env []string) command {
 }
 
 // run measures one run.
-func (c command) run(ctx context.Context, timeout time.Duration) (sample, error) {
+func (c command) run(ctx context.Context, timeout time.Duration) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := c.make(ctx)
@@ -122,7 +122,7 @@ func (c command) run(ctx context.Context, timeout time.Duration) (sample, error)
 	cmd.WaitDelay = 10 * time.Second
 	start := time.Now()
 	err := cmd.Run()
-	s := sample{wall: time.Since(start)}
+	s := usage{wall: time.Since(start)}
 	if err == nil {
 		err = c.check()
 	}
@@ -163,7 +163,7 @@ func (p pair) measure(ctx context.Context) (result, error) {
 		if err != nil {
 			return r, err
 		}
-		var b sample
+		var b usage
 		if p.baseline.make != nil {
 			if b, err = p.baseline.run(ctx, p.timeout); err != nil {
 				return r, fmt.Errorf("baseline: %w", err)

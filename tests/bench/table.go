@@ -8,13 +8,13 @@ import (
 
 // result is the counted runs of one case and mode, pair by pair.
 type result struct {
-	ours, baseline []sample
+	ours, baseline []usage
 }
 
 // The figures of a run.
-func wall(s sample) float64 { return s.wall.Seconds() }
-func cpu(s sample) float64  { return s.cpu.Seconds() }
-func peak(s sample) float64 { return float64(s.peak) / (1 << 20) }
+func wall(s usage) float64 { return s.wall.Seconds() }
+func cpu(s usage) float64  { return s.cpu.Seconds() }
+func peak(s usage) float64 { return float64(s.peak) / (1 << 20) }
 
 // heading explains the columns.
 func heading(paired bool) string {
@@ -41,7 +41,7 @@ func (r result) row(name, mode string, d dataset) string {
 }
 
 // ratio is the median of the pairs' ratios of a figure.
-func (r result) ratio(figure func(sample) float64) float64 {
+func (r result) ratio(figure func(usage) float64) float64 {
 	ratios := make([]float64, len(r.ours))
 	for i := range r.ours {
 		ratios[i] = figure(r.baseline[i]) / figure(r.ours[i])
@@ -49,7 +49,7 @@ func (r result) ratio(figure func(sample) float64) float64 {
 	return median(ratios)
 }
 
-func medianOf(samples []sample, figure func(sample) float64) float64 {
+func medianOf(samples []usage, figure func(usage) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i] = figure(s)

@@ -124,6 +124,27 @@ func TestBadObjectsAreNamedAndTheirNeighboursDelivered(t *testing.T) {
 	}
 }
 
+func TestEveryBadObjectIsReportedWithItsOwnReason(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
+	write(t, filepath.Join(dir, "a.gz"), gz(t, records("a", 20_000))[:3000])
+	write(t, filepath.Join(dir, "b"), records("b", 10))
+	write(t, filepath.Join(dir, "c.zst"), window(31))
+	res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
+	if res.code != 1 || len(res.report.Dead) != 1 || len(res.report.Dead[0].Objects) != 2 {
+		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	}
+	a, c := res.report.Dead[0].Objects[0], res.report.Dead[0].Objects[1]
+	if a.Key != "a.gz" || a.Reason != failure.Undecodable || a.Record == nil || *a.Record == 0 || !strings.Contains(a.Detail, "a.gz") {
+		t.Errorf("first object %+v", a)
+	}
+	if c.Key != "c.zst" || c.Reason != failure.TooLarge || c.Record == nil || *c.Record != 0 || !strings.Contains(c.Detail, "c.zst") {
+		t.Errorf("second object %+v", c)
+	}
+	if n := len(rows(t, out)); int64(n) != 10+*a.Record {
+		t.Errorf("%d rows, want those of b and %d of a.gz", n, *a.Record)
+	}
+}
+
 func corrupt(b []byte) []byte {
 	b = bytes.Clone(b)
 	for i := len(b) / 2; i < len(b)/2+64; i++ {

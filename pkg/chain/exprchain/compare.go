@@ -2,6 +2,7 @@ package exprchain
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -68,6 +69,20 @@ func compare(r relation, a, b any) bool {
 	}
 	c, ok := compareNumbers(a, b)
 	return ok && r.holds(c)
+}
+
+// unlike is an error where compare is false for want of anything to compare.
+func unlike(r relation, a, b any) error {
+	x, y := typeName(a), typeName(b)
+	switch {
+	case a == nil || b == nil:
+		return fmt.Errorf("cannot compare %s with %s: give it a default, as (name ?? 0), or ask name == nil", x, y)
+	case x != y:
+		return fmt.Errorf("cannot compare %s with %s", x, y)
+	case r.ordering() && (x == "boolean" || x == "array" || x == "object"):
+		return fmt.Errorf("a %s is not less or greater than another", x)
+	}
+	return nil
 }
 
 // same is equality inside lists and objects, where null equals null.

@@ -8,8 +8,12 @@ import (
 )
 
 // condition makes a test of a node, or returns nil where that takes more than
-// members, literals, comparisons and logic.
+// members, literals, comparisons and logic. A test compares as filters do, so
+// there is none where an odd comparison is an error.
 func (w *rewriter) condition(n ast.Node) test {
+	if w.strict {
+		return nil
+	}
 	switch n := n.(type) {
 	case *ast.BoolNode:
 		return always(n.Value)
@@ -78,7 +82,7 @@ func (w *rewriter) compared(r relation, f source, v any, at ast.Node) test {
 		}
 		return always(false)
 	}
-	if f.kind != member && !w.alike(f, v) {
+	if !f.inRecord() && !w.alike(f, v) {
 		w.fail(at, "this is never like %s, a %s%s", w.attrName(f), w.attrType(f), w.hint(f))
 		return nil
 	}

@@ -1,54 +1,12 @@
-// Package exprchain makes a chain of the steps in a pipeline file, for people
-// who write no Go: filters, which are expressions of expr-lang, and selects.
-//
-// A record is checked as JSON once; of its members only those in use are looked
-// up, and what is kept is copied as it is written, numbers and strings byte for
-// byte. Every row is one line: line breaks between a record's tokens go.
-//
-// # Names
-//
-// A name is a member of the record, of the last select's result if there was
-// one; a dot or ["odd name"] leads further down. A member that is not there is
-// nil, and so is all of a record that is no object. In scope as well: object.key,
-// object.size, object.etag, object.last_modified, object.partition["year"] (of
-// key elements like year=2026, percent-decoded), record.index, and this, the
-// whole record: this.object is a member named object.
-//
-// # Comparisons
-//
-// In a filter, comparing nil or unlike types is false, != too, and so are in,
-// contains, startsWith, endsWith and matches; each comparison for itself, so
-// that `a > 5 || b == "x"` still asks b and `not (a > 5)` holds without an a.
-// `a == nil` and `a != nil` ask whether a is there and not null. Where a truth
-// is wanted nil is false. Numbers compare exactly, whatever their size; so an
-// integer beyond 2^53 is never equal to its neighbour. All else that does not
-// fit (nil + 1, an overflow, lower(5), a filter that gives 7) is an error of
-// the record, reason operator.
-//
-// What a chain makes of a record depends on the record and its place alone:
-// there is no clock, no randomness, and nothing that walks a map. Expressions
-// have a bound on nodes and on the values that they make.
 package exprchain
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/decode"
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
-
-// Step is one step of a chain: exactly one field is set.
-type Step struct {
-	// Filter keeps the records that the expression is true for.
-	Filter string
-	// Select makes an object of members, in this order: "path", called by the
-	// path's last key, or "name: path". A path is keys with dots between;
-	// ["odd.key"] stands for any key. object and record are in scope. What is
-	// not there becomes null; a record that is no object is an error.
-	Select []string
-}
 
 // Options tune a chain. The zero value is ready.
 type Options struct {
@@ -57,19 +15,23 @@ type Options struct {
 	OnError chain.Policy
 	// Decode is for the decoder.
 	Decode jsondecode.Options
+	// Sinks are the names of the pipeline's sinks, in the order of
+	// chain.Output. Nil is one, called default.
+	Sinks []string
 }
 
 // Compile makes a chain of steps; without any, records are checked and passed
-// on. The error names every step at fault, as chain[0].filter, and the place.
+// on. Without a route every row goes to every sink. The error is all that is
+// wrong, joined, each a *StepError.
 func Compile(steps []Step, o Options) (chain.Constructor, error) {
-	p := &plan{options: o}
-	var errs []error
-	for i, s := range steps {
-		if err := p.add(s); err != nil {
-			errs = append(errs, fmt.Errorf("chain[%d]%w", i, err))
-		}
+	if o.Sinks == nil {
+		o.Sinks = []string{"default"}
 	}
-	if err := errors.Join(errs...); err != nil {
+	p := &plan{options: o, stages: make([]stage, 1)}
+	for i := range steps {
+		p.add(&steps[i], item("chain", i), i == len(steps)-1)
+	}
+	if err := errors.Join(p.errs...); err != nil {
 		return nil, err
 	}
 	return p.worker, nil
@@ -78,42 +40,104 @@ func Compile(steps []Step, o Options) (chain.Constructor, error) {
 // plan is a chain as every worker runs it. It does not change once compiled.
 type plan struct {
 	options Options
+	errs    errs
 	paths   []jsondecode.Path // what the decoder looks up
 	attrs   []attr            // what is asked of objects
-	filters []filter
-	columns []column // of the last select; nil: the record itself
+	stages  []stage
+
+	// Of filters and selects alone the rows are copied from the record as it
+	// came.
+	columns  []column // of the last select; nil: the record itself
+	selected string   // where that select stands
+
+	// From the first other step on the record is edited: it is taken apart to
+	// its members.
+	edited bool
+	fields []jsondecode.Path // what is looked up in it
+	known  []string          // its members, where they are all known; else nil
+
+	routes    []route
+	unmatched chain.Policy
 }
 
-func (p *plan) add(s Step) error {
-	switch {
-	case s.Filter != "" && s.Select != nil:
-		return errors.New(": has both filter and select: make two steps of it")
-	case s.Filter != "":
-		f, err := p.compile(s.Filter)
+// op is a step, or a part of one, on the record at hand; false drops it.
+type op func(s *scope) (keep bool, err error)
+
+// stage is what happens between two explodes.
+type stage struct {
+	ops     []op
+	explode *explosion // at its end; nil at the end of the last one
+}
+
+// do adds an op to the last stage; its errors are of the step at path.
+func (p *plan) do(path string, f op) {
+	s := &p.stages[len(p.stages)-1]
+	s.ops = append(s.ops, func(s *scope) (bool, error) {
+		keep, err := f(s)
 		if err != nil {
-			return fmt.Errorf(".filter: %w", err)
+			return false, &StepError{path, err}
 		}
-		p.filters = append(p.filters, f)
-	case len(s.Select) > 0:
-		c, err := p.selects(s.Select)
-		if err != nil {
-			return fmt.Errorf(".select: %w", err)
-		}
-		p.columns = c
-	default:
-		return errors.New(": is empty: want filter or select")
+		return keep, nil
+	})
+}
+
+func (p *plan) add(s *Step, path string, last bool) {
+	name, ok := s.check(path, &p.errs)
+	if !ok {
+		return
 	}
-	return nil
+	at := below(path, name)
+	switch name {
+	case "filter":
+		p.addFilter(s.Filter, at)
+	case "select":
+		p.addSelect(s.Select, at)
+	case "rename":
+		p.addRename(s.Rename, at)
+	case "drop":
+		p.addDrop(s.Drop, at)
+	case "set":
+		p.addSet(s.Set, at)
+	case "flatten":
+		p.addFlatten(s.Flatten, at)
+	case "explode":
+		p.addExplode(s, at)
+	case "parse":
+		p.addParse(s.Parse, at)
+	case "route":
+		if !last {
+			p.errs.addf(at, "is not the last step: what follows would not see the record")
+		}
+		p.addRoutes(s, path)
+	}
+}
+
+func (p *plan) addFilter(text, at string) {
+	f, err := p.condition(text)
+	if err != nil {
+		p.errs.add(at, err)
+		return
+	}
+	p.do(at, f.true)
 }
 
 func (p *plan) worker() chain.Worker {
-	s := &scope{plan: p, values: make([]any, len(p.attrs))}
+	s := newScope(p)
 	records := chain.Decode(func() decode.Decoder[jsondecode.Document] {
 		return jsondecode.Documents(p.options.Decode, p.paths...)
 	}, p.options.OnError)
 	records = chain.Inspect(records, s.bind)
-	if len(p.filters) > 0 {
-		records = chain.Filter(records, s.keep)
+	for i := range p.stages {
+		if ops := p.stages[i].ops; len(ops) > 0 {
+			records = chain.Filter(records, s.passes(ops))
+		}
+		if e := p.stages[i].explode; e != nil {
+			records = chain.FlatMap(records, s.explodes(e))
+		}
 	}
-	return chain.Encode(records, p.options.OnError, s.row)()
+	if p.routes == nil {
+		return chain.Encode(records, p.options.OnError, s.row)()
+	}
+	o := chain.SplitOptions{OnError: p.options.OnError, Unmatched: p.unmatched}
+	return chain.Split(records, o, s.routes()...)()
 }

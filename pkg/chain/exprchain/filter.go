@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker"
 	"github.com/expr-lang/expr/checker/nature"
@@ -15,61 +16,72 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// filter is a compiled expression: a test where that is enough, else a program.
-type filter struct {
+// condition is a compiled expression: a test where that is enough, else a
+// program.
+type condition struct {
 	test    test
 	program *vm.Program
 }
 
-func (f *filter) true(s *scope) (bool, error) {
-	if f.test != nil {
-		ok, err := f.test(s)
-		if err != nil {
-			return false, fmt.Errorf("filter: %w", err)
-		}
-		return ok, nil
+func (c *condition) true(s *scope) (bool, error) {
+	if c.test != nil {
+		return c.test(s)
 	}
-	s.vm.MemoryBudget = memory
-	v, err := s.vm.Run(f.program, s)
+	v, err := s.run(c.program)
 	if err != nil {
-		return false, fmt.Errorf("filter: %w", oneLine(err))
+		return false, err
 	}
 	return v.(bool), nil
 }
 
-// compile parses an expression, makes calls of its operators and checks the
-// types of what is left; a name is a member here even where a builtin is
-// called the same.
-func (p *plan) compile(text string) (filter, error) {
+// run runs a program on the record at hand.
+func (s *scope) run(program *vm.Program) (any, error) {
+	s.vm.MemoryBudget = memory
+	v, err := s.vm.Run(program, s)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	return v, nil
+}
+
+// condition compiles an expression that is true or false.
+func (p *plan) condition(text string) (condition, error) {
 	c := config()
+	expr.AsBool()(c)
 	tree, err := parser.ParseWithConfig(text, c)
 	if err != nil {
-		return filter{}, oneLine(err)
+		return condition{}, oneLine(err)
 	}
 	w := &rewriter{plan: p, builtins: c.Builtins}
 	w.names(tree.Node)
 	if w.err == nil {
 		if f := w.condition(tree.Node); f != nil && w.err == nil {
-			return filter{test: f}, nil
+			return condition{test: f}, nil
 		}
 	}
 	if w.err == nil {
 		tree.Node = w.truth(tree.Node)
 	}
+	program, err := w.program(tree, c)
+	return condition{program: program}, err
+}
+
+// program checks the types of a tree that was rewritten and compiles it.
+func (w *rewriter) program(tree *parser.Tree, c *conf.Config) (*vm.Program, error) {
 	if w.err != nil {
-		return filter{}, oneLine(w.err.Bind(tree.Source))
+		return nil, oneLine(w.err.Bind(tree.Source))
 	}
 	if _, err := checker.Check(tree, c); err != nil {
-		return filter{}, oneLine(err)
+		return nil, oneLine(err)
 	}
 	if err := conditions(tree, c); err != nil {
-		return filter{}, oneLine(err)
+		return nil, oneLine(err)
 	}
 	program, err := compiler.Compile(tree, c)
 	if err != nil {
-		return filter{}, oneLine(err)
+		return nil, oneLine(err)
 	}
-	return filter{program: program}, nil
+	return program, nil
 }
 
 // truths finds conditions that are known to be none.
@@ -92,7 +104,7 @@ func (t *truths) Visit(n *ast.Node) {
 	if !ok || c.Callee.(*ast.IdentifierNode).Value != fnTruth {
 		return
 	}
-	of := c.Arguments[0].Nature()
+	of := c.Arguments[1].Nature()
 	if t.err == nil && !of.IsUnknown(t.cache) && !of.IsBool() && !of.Nil {
 		t.err = &file.Error{Location: c.Location(), Message: "want a condition, this gives " + of.String()}
 	}

@@ -1,9 +1,12 @@
 package exprchain
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -18,12 +21,12 @@ import (
 const (
 	fnValue   = "$value"   // env, kind, n
 	fnTest    = "$test"    // env, test
-	fnTruth   = "$truth"   // v
-	fnCompare = "$compare" // relation, a, b
+	fnTruth   = "$truth"   // strict, v
+	fnCompare = "$compare" // strict, relation, a, b
 	fnIsNil   = "$isnil"   // v
-	fnIn      = "$in"      // v, list or object
-	fnText    = "$text"    // operator, a, b
-	fnMatch   = "$match"   // pattern, v
+	fnIn      = "$in"      // strict, v, list or object
+	fnText    = "$text"    // strict, operator, a, b
+	fnMatch   = "$match"   // strict, pattern, v
 	fnGet     = "$get"     // v, key
 	fnList    = "$list"    // builtin, v
 	fnMath    = "$math"    // operator, a, b
@@ -50,7 +53,6 @@ func config() *conf.Config {
 	}
 	condition := new(func(...any) bool)
 	for _, o := range []expr.Option{
-		expr.AsBool(),
 		expr.Function(fnValue, callValue),
 		expr.Function(fnTest, callTest, condition),
 		expr.Function(fnTruth, callTruth, condition),
@@ -72,42 +74,74 @@ func callValue(p ...any) (any, error) { return p[0].(*scope).value(p[1].(source)
 
 func callTest(p ...any) (any, error) { return (*p[1].(*test))(p[0].(*scope)) }
 
-func callTruth(p ...any) (any, error) { return truth(p[0]) }
+func callTruth(p ...any) (any, error) {
+	if p[0].(bool) && p[1] == nil {
+		return nil, errors.New("want a boolean, got nil: give it a default, as (name ?? false)")
+	}
+	return truth(p[1])
+}
 
-func callCompare(p ...any) (any, error) { return compare(p[0].(relation), p[1], p[2]), nil }
+func callCompare(p ...any) (any, error) {
+	r := p[1].(relation)
+	if p[0].(bool) {
+		if err := unlike(r, p[2], p[3]); err != nil {
+			return nil, err
+		}
+	}
+	return compare(r, p[2], p[3]), nil
+}
 
 func callIsNil(p ...any) (any, error) { return p[0] == nil, nil }
 
 func callIn(p ...any) (any, error) {
-	switch in := p[1].(type) {
+	strict := p[0].(bool)
+	switch in := p[2].(type) {
 	case []any:
-		for _, v := range in {
-			if compare(equal, p[0], v) {
-				return true, nil
-			}
-		}
+		return among(strict, p[1], slices.Values(in))
 	case []int: // a range
-		for _, v := range in {
-			if compare(equal, p[0], v) {
-				return true, nil
+		return among(strict, p[1], func(yield func(any) bool) {
+			for _, v := range in {
+				if !yield(v) {
+					return
+				}
 			}
-		}
+		})
 	case map[string]any:
-		if key, ok := p[0].(string); ok {
+		if key, ok := p[1].(string); ok {
 			_, ok = in[key]
 			return ok, nil
+		}
+	}
+	if strict {
+		return nil, fmt.Errorf("cannot look for %s in %s", typeName(p[1]), typeName(p[2]))
+	}
+	return false, nil
+}
+
+// among reports whether v is one of values. Strictly, nil is none that can be
+// looked for.
+func among(strict bool, v any, values iter.Seq[any]) (bool, error) {
+	if strict && v == nil {
+		return false, errors.New("cannot look for nil in a list: give it a default, as (name ?? 0)")
+	}
+	for w := range values {
+		if compare(equal, v, w) {
+			return true, nil
 		}
 	}
 	return false, nil
 }
 
 func callText(p ...any) (any, error) {
-	a, ok := p[1].(string)
-	b, also := p[2].(string)
+	a, ok := p[2].(string)
+	b, also := p[3].(string)
 	if !ok || !also {
+		if p[0].(bool) {
+			return nil, fmt.Errorf("%s wants strings, got %s and %s", p[1], typeName(p[2]), typeName(p[3]))
+		}
 		return false, nil
 	}
-	switch p[0] {
+	switch p[1] {
 	case "contains":
 		return strings.Contains(a, b), nil
 	case "startsWith":
@@ -118,8 +152,11 @@ func callText(p ...any) (any, error) {
 }
 
 func callMatch(p ...any) (any, error) {
-	s, ok := p[1].(string)
-	return ok && p[0].(*regexp.Regexp).MatchString(s), nil
+	s, ok := p[2].(string)
+	if !ok && p[0].(bool) {
+		return nil, fmt.Errorf("matches wants a string, got %s", typeName(p[2]))
+	}
+	return ok && p[1].(*regexp.Regexp).MatchString(s), nil
 }
 
 // callGet is a member or an element, nil where there is none.

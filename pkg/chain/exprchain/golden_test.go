@@ -87,30 +87,56 @@ func TestErrorsOfSelectsAndSteps(t *testing.T) {
 		{[]exprchain.Step{kept, filter(`len(this) == 1`)},
 			`chain[1].filter: line 1, column 5: this alone is not there after a select: name a member of it`},
 		{[]exprchain.Step{kept, selects("http.path")},
-			`chain[1].select: "http.path": http is not among what the select before kept`},
+			`chain[1].select[0]: "http.path": http is not among what the select before kept`},
 		{[]exprchain.Step{selects("a.id", "b.id")},
-			`chain[0].select: "b.id": id is there already: give it another name, as "name: path"`},
+			`chain[0].select[1]: "b.id": id is there already: give it another name, as "name: path"`},
 		{[]exprchain.Step{selects("")},
-			`chain[0].select: "": want keys with dots between; write odd ones as ["odd key"]`},
+			`chain[0].select[0]: "": want keys with dots between; write odd ones as ["odd key"]`},
 		{[]exprchain.Step{selects("a..b")},
-			`chain[0].select: "a..b": want keys with dots between; write odd ones as ["odd key"]`},
+			`chain[0].select[0]: "a..b": want keys with dots between; write odd ones as ["odd key"]`},
 		{[]exprchain.Step{selects("a.")},
-			`chain[0].select: "a.": want a key after the dot`},
+			`chain[0].select[0]: "a.": want a key after the dot`},
 		{[]exprchain.Step{selects("a[0]")},
-			`chain[0].select: "a[0]": want a key in quotes between brackets, as ["odd.key"] (elements of arrays cannot be selected)`},
+			`chain[0].select[0]: "a[0]": want a key in quotes between brackets, as ["odd.key"] (elements of arrays cannot be selected)`},
 		{[]exprchain.Step{selects("upper(a)")},
-			`chain[0].select: "upper(a)": want keys with dots between; write odd ones as ["odd key"]`},
+			`chain[0].select[0]: "upper(a)": want keys with dots between; write odd ones as ["odd key"]`},
 		{[]exprchain.Step{selects("x: ")},
-			`chain[0].select: "x: ": want keys with dots between; write odd ones as ["odd key"]`},
+			`chain[0].select[0]: "x: ": want keys with dots between; write odd ones as ["odd key"]`},
 		{[]exprchain.Step{selects("object.sise")},
-			`chain[0].select: "object.sise": object.sise is not known: did you mean object.size? (this.object.sise is a member of that name)`},
+			`chain[0].select[0]: "object.sise": object.sise is not known: did you mean object.size? (this.object.sise is a member of that name)`},
 		{[]exprchain.Step{{}},
-			`chain[0]: is empty: want filter or select`},
+			`chain[0]: needs one of: drop, explode, filter, flatten, parse, rename, route, select, set`},
 		{[]exprchain.Step{{Filter: "a > 1", Select: []string{"a"}}},
-			`chain[0]: has both filter and select: make two steps of it`},
+			`chain[0]: has filter and select: keep one`},
 		{[]exprchain.Step{filter(`a >`), filter(`a > 1`), selects("a b")},
-			"chain[0].filter: line 1, column 3: the expression ends early\nchain[2].select: \"a b\": want keys with dots between; write odd ones as [\"odd key\"]"},
+			"chain[0].filter: line 1, column 3: the expression ends early\nchain[2].select[0]: \"a b\": want keys with dots between; write odd ones as [\"odd key\"]"},
 	} {
 		c.check(t)
 	}
+}
+
+func TestErrorsOfEdits(t *testing.T) {
+	for _, c := range []failing{
+		{steps(rename("a", "x", "a.b", "y")), `chain[0].rename["a.b"]: does not go with a: make two steps of it`},
+		{steps(rename("a", "x", "b", "x.y")), `chain[0].rename.b: does not go with a: make two steps of it`},
+		{steps(rename("a", "this.a")), `chain[0].rename.a: is called that already`},
+		{steps(selects("a", "b"), rename("a", "c"), set("x", "a")), `chain[2].set.x: line 1, column 1: a is not among what the steps before left: did you mean b?`},
+		{steps(selects("a", "b"), drop("a", "b"), drop("a")), `chain[2].drop[0]: a is not among what the steps before left`},
+		{steps(selects("a"), explode("b")), `chain[1].explode: b is not among what the steps before left: did you mean a?`},
+		{steps(selects("abc"), exprchain.Step{Parse: &exprchain.Parse{Field: "abd", As: "json"}}),
+			`chain[1].parse.field: abd is not among what the steps before left: did you mean abc?`},
+		{steps(selects("abc"), flatten(exprchain.Flatten{Fields: []string{"b"}})), `chain[1].flatten.fields[0]: b is not among what the steps before left`},
+		{steps(route("", "x", "")), `chain[0].route[0].to: "x" is no sink of this pipeline`},
+		{steps(route("other", "default", "")), `chain[0].unmatched: want "fail" or "skip"`},
+		{steps(route("", "default", "", "default", "a")), `chain[0].route[1]: is never reached: the route before takes everything`},
+		{parse(exprchain.Parse{Field: "t", As: "timestamp", Zone: "Local"}), `chain[0].parse.zone: rows must not depend on the machine: name the zone`},
+		{steps(exprchain.Step{Parse: &exprchain.Parse{As: "json"}}), `chain[0].parse.field: is required: name the member to parse`},
+	} {
+		c.check(t)
+	}
+	// What a flatten, a merge or a parse adds is not known.
+	compile(t, 0, selects("a"), flatten(exprchain.Flatten{}), drop("a_b"))
+	compile(t, 0, selects("a"), merge("a"), drop("b"))
+	compile(t, 0, selects("a"), exprchain.Step{Parse: &exprchain.Parse{Field: "a", As: "json"}}, drop("b"))
+	compile(t, 0, selects("a"), set("b", "a"), rename("b", "c.d"), drop("c.d"))
 }

@@ -50,6 +50,14 @@ func (p *plan) attribute(keys []string) (source, error) {
 
 // member finds a member of the record as the steps so far left it.
 func (p *plan) member(keys []string) (source, error) {
+	if p.edited {
+		if len(keys) > 0 {
+			if err := p.expect(keys[0]); err != nil {
+				return source{}, err
+			}
+		}
+		return source{field, number(&p.fields, keys)}, nil
+	}
 	if p.columns == nil {
 		return p.path(keys), nil
 	}
@@ -74,14 +82,17 @@ func (p *plan) member(keys []string) (source, error) {
 	return p.path(slices.Concat(p.paths[c.n], keys[1:])), nil
 }
 
-// path numbers a path of the record.
-func (p *plan) path(keys jsondecode.Path) source {
-	n := slices.IndexFunc(p.paths, func(q jsondecode.Path) bool { return slices.Equal(q, keys) })
+// path numbers a path of the record as it came.
+func (p *plan) path(keys jsondecode.Path) source { return source{member, number(&p.paths, keys)} }
+
+// number is the place of keys in list, where they are put if they are not there.
+func number(list *[]jsondecode.Path, keys jsondecode.Path) int {
+	n := slices.IndexFunc(*list, func(q jsondecode.Path) bool { return slices.Equal(q, keys) })
 	if n < 0 {
-		n = len(p.paths)
-		p.paths = append(p.paths, keys)
+		n = len(*list)
+		*list = append(*list, keys)
 	}
-	return source{member, n}
+	return n
 }
 
 func dotted(name string, keys []string) string {

@@ -55,18 +55,18 @@ func testTruth(f source) test {
 }
 
 func testNil(f source) test {
-	if f.kind != member {
+	if !f.inRecord() {
 		return func(s *scope) (bool, error) { return s.value(f) == nil, nil }
 	}
 	return func(s *scope) (bool, error) {
-		raw := s.doc.Raw(f.n)
+		raw := s.raw(f)
 		return raw == nil || raw[0] == 'n', nil
 	}
 }
 
 // testCompare compares a source to a literal, which is not nil.
 func testCompare(r relation, f source, literal any) test {
-	if f.kind != member {
+	if !f.inRecord() {
 		return func(s *scope) (bool, error) { return compare(r, s.value(f), literal), nil }
 	}
 	order := orderTo(literal)
@@ -74,7 +74,7 @@ func testCompare(r relation, f source, literal any) test {
 		return always(false)
 	}
 	return func(s *scope) (bool, error) {
-		c, like := order(s, s.doc.Raw(f.n))
+		c, like := order(s, s.raw(f))
 		return like && r.holds(c), nil
 	}
 }
@@ -118,11 +118,11 @@ func orderTo(literal any) func(s *scope, raw []byte) (int, bool) {
 // testText asks something of a string.
 func testText(f source, ask func(text []byte) bool) test {
 	return func(s *scope) (bool, error) {
-		if f.kind != member {
+		if !f.inRecord() {
 			v, ok := s.value(f).(string)
 			return ok && ask([]byte(v)), nil
 		}
-		text, ok := s.text(s.doc.Raw(f.n))
+		text, ok := s.text(s.raw(f))
 		return ok && ask(text), nil
 	}
 }

@@ -15,6 +15,7 @@ import (
 // error.
 type rewriter struct {
 	plan     *plan
+	strict   bool // comparing nil or unlike types is an error
 	builtins conf.FunctionsTable
 	locals   []string // let variables in scope
 	err      *file.Error
@@ -73,7 +74,7 @@ func (w *rewriter) truth(n ast.Node) ast.Node {
 	if b, ok := n.(*ast.BinaryNode); ok && slices.Contains([]string{"+", "-", "*", "/", "%", "**", "^", ".."}, b.Operator) {
 		w.fail(n, "want a condition, %s gives none", b.Operator)
 	}
-	return call(n, fnTruth, w.rewrite(n))
+	return call(n, fnTruth, constant(w.strict), w.rewrite(n))
 }
 
 // rewrite returns what n becomes.
@@ -151,12 +152,12 @@ func (w *rewriter) operator(n *ast.BinaryNode) ast.Node {
 		n.Left, n.Right = w.truth(n.Left), w.truth(n.Right)
 		return n
 	case "in":
-		return call(n, fnIn, w.rewrite(n.Left), w.rewrite(n.Right))
+		return call(n, fnIn, constant(w.strict), w.rewrite(n.Left), w.rewrite(n.Right))
 	case "contains", "startsWith", "endsWith":
-		return call(n, fnText, constant(n.Operator), w.rewrite(n.Left), w.rewrite(n.Right))
+		return call(n, fnText, constant(w.strict), constant(n.Operator), w.rewrite(n.Left), w.rewrite(n.Right))
 	case "matches":
 		if re := w.pattern(n.Right); re != nil {
-			return call(n, fnMatch, constant(re), w.rewrite(n.Left))
+			return call(n, fnMatch, constant(w.strict), constant(re), w.rewrite(n.Left))
 		}
 		return n
 	case "+", "-", "*":
@@ -183,7 +184,7 @@ func (w *rewriter) compare(n *ast.BinaryNode, r relation) ast.Node {
 		not.SetLocation(n.Location())
 		return not
 	}
-	return call(n, fnCompare, constant(r), w.rewrite(n.Left), w.rewrite(n.Right))
+	return call(n, fnCompare, constant(w.strict), constant(r), w.rewrite(n.Left), w.rewrite(n.Right))
 }
 
 // builtin rewrites a call of a builtin. Those with a predicate walk a list.

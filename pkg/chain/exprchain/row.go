@@ -2,7 +2,6 @@ package exprchain
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
 
-var errNoObject = errors.New("select: the record is not an object")
-
 // column is a member of a select's result.
 type column struct {
 	source
@@ -22,19 +19,43 @@ type column struct {
 	key  []byte // as it stands in the row, colon included
 }
 
-func (p *plan) selects(entries []string) ([]column, error) {
+func (p *plan) addSelect(entries []string, at string) {
+	if len(entries) == 0 {
+		p.errs.addf(at, "is empty: want a list of members")
+		return
+	}
+	before := len(p.errs)
 	var columns []column
-	for _, entry := range entries {
+	for i, entry := range entries {
 		c, err := p.column(entry)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", entry, err)
+		if err == nil && slices.ContainsFunc(columns, func(o column) bool { return o.name == c.name }) {
+			err = fmt.Errorf("%s is there already: give it another name, as \"name: path\"", c.name)
 		}
-		if slices.ContainsFunc(columns, func(o column) bool { return o.name == c.name }) {
-			return nil, fmt.Errorf("%q: %s is there already: give it another name, as \"name: path\"", entry, c.name)
+		if err != nil {
+			p.errs.addf(item(at, i), "%q: %w", entry, err)
+			continue
 		}
 		columns = append(columns, c)
 	}
-	return columns, nil
+	if len(p.errs) > before {
+		columns = nil // what follows is checked against what was meant to be there
+		p.known = nil
+		return
+	}
+	if !p.edited {
+		p.columns, p.selected = columns, at
+		return
+	}
+	p.known = nil
+	for i := range columns {
+		p.known = append(p.known, columns[i].name)
+	}
+	p.do(at, func(s *scope) (bool, error) {
+		m := s.members()
+		s.spare = s.appendColumns(s.spare[:0], columns)
+		*m, s.spare = s.spare, *m
+		return true, nil
+	})
 }
 
 func (p *plan) column(entry string) (column, error) {
@@ -56,48 +77,18 @@ func (p *plan) column(entry string) (column, error) {
 	if err != nil {
 		return column{}, err
 	}
-	return column{f, name, append(quoted(name), ':')}, nil
-}
-
-// parsePath reads keys with dots between, or as ["key"].
-func parsePath(s string) ([]string, error) {
-	var keys []string
-	for rest := s; rest != "" || keys == nil; {
-		if quotedKey, ok := strings.CutPrefix(rest, "["); ok {
-			q, err := strconv.QuotedPrefix(quotedKey)
-			if err != nil || q[0] != '"' || !strings.HasPrefix(quotedKey[len(q):], "]") {
-				return nil, errors.New(`want a key in quotes between brackets, as ["odd.key"] (elements of arrays cannot be selected)`)
-			}
-			key, _ := strconv.Unquote(q)
-			keys, rest = append(keys, key), quotedKey[len(q)+1:]
-		} else {
-			n := strings.IndexAny(rest, ".[")
-			if n < 0 {
-				n = len(rest)
-			}
-			if n == 0 || strings.ContainsAny(rest[:n], "\"]: \t\n,()") {
-				return nil, errors.New(`want keys with dots between; write odd ones as ["odd key"]`)
-			}
-			keys, rest = append(keys, rest[:n]), rest[n:]
-		}
-		if after, ok := strings.CutPrefix(rest, "."); ok {
-			if rest = after; rest == "" || rest[0] == '[' {
-				return nil, errors.New("want a key after the dot")
-			}
-		} else if rest != "" && rest[0] != '[' {
-			return nil, errors.New("want a dot between keys")
-		}
-	}
-	return keys, nil
+	return column{f, name, append(jsondecode.AppendQuoted(nil, name), ':')}, nil
 }
 
 // row appends the record's row.
 func (s *scope) row(dst []byte, d *jsondecode.Document) ([]byte, error) {
-	if s.plan.columns == nil {
+	switch {
+	case s.plan.edited:
+		return append(appendObject(dst, *s.members()), '\n'), nil
+	case s.plan.columns == nil:
 		return append(appendLine(dst, d.Bytes()), '\n'), nil
-	}
-	if !d.IsObject() {
-		return dst, errNoObject
+	case !d.IsObject():
+		return dst, &StepError{s.plan.selected, errNoObject}
 	}
 	for i := range s.plan.columns {
 		c := &s.plan.columns[i]
@@ -110,9 +101,22 @@ func (s *scope) row(dst []byte, d *jsondecode.Document) ([]byte, error) {
 	return append(dst, '}', '\n'), nil
 }
 
+// appendObject appends an object on one line.
+func appendObject(dst []byte, m []jsondecode.Member) []byte {
+	dst = append(dst, '{')
+	for i := range m {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, m[i].Key...), ':')
+		dst = appendLine(dst, m[i].Value)
+	}
+	return append(dst, '}')
+}
+
 func (s *scope) appendValue(dst []byte, f source) []byte {
-	if f.kind == member {
-		if raw := s.doc.Raw(f.n); raw != nil {
+	if f.inRecord() {
+		if raw := s.raw(f); raw != nil {
 			return appendLine(dst, raw)
 		}
 		return append(dst, "null"...)
@@ -121,7 +125,7 @@ func (s *scope) appendValue(dst []byte, f source) []byte {
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10)
 	case string:
-		return append(dst, quoted(v)...)
+		return jsondecode.AppendQuoted(dst, v)
 	case time.Time:
 		return v.AppendFormat(append(dst, '"'), time.RFC3339Nano+`"`)
 	}
@@ -138,15 +142,4 @@ func appendLine(dst, raw []byte) []byte {
 		}
 		dst, raw = append(dst, raw[:n]...), raw[n+1:]
 	}
-}
-
-// quoted is s as a JSON string.
-func quoted(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		panic("exprchain: encode a string: " + err.Error()) // json cannot fail on one
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
 }

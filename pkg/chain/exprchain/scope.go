@@ -14,8 +14,8 @@ import (
 // memory bounds the values that one evaluation makes.
 const memory = 100_000
 
-// scope is what expressions see: a worker's record at hand. It is the
-// environment of the virtual machine.
+// scope is what steps see: a worker's record at hand. It is the environment of
+// the virtual machine.
 type scope struct {
 	plan   *plan
 	doc    *jsondecode.Document
@@ -25,6 +25,14 @@ type scope struct {
 	vm     vm.VM
 	// scratch holds a string while it is compared.
 	scratch []byte
+
+	record // where it is edited
+}
+
+func newScope(p *plan) *scope {
+	return &scope{plan: p, values: make([]any, len(p.attrs)), record: record{
+		levels: make([][]jsondecode.Member, len(p.stages)), null: []byte("null"),
+	}}
 }
 
 // bind points s at a record. Values of the object are made when it changes.
@@ -38,14 +46,16 @@ func (s *scope) bind(c *chain.Context, d *jsondecode.Document) {
 	}
 }
 
-// keep reports whether every filter is true.
-func (s *scope) keep(*chain.Context, *jsondecode.Document) (bool, error) {
-	for i := range s.plan.filters {
-		if ok, err := s.plan.filters[i].true(s); err != nil || !ok {
-			return false, err
+// passes runs ops until one drops the record.
+func (s *scope) passes(ops []op) func(*chain.Context, *jsondecode.Document) (bool, error) {
+	return func(*chain.Context, *jsondecode.Document) (bool, error) {
+		for _, f := range ops {
+			if keep, err := f(s); err != nil || !keep {
+				return false, err
+			}
 		}
+		return true, nil
 	}
-	return true, nil
 }
 
 // source is where a name's value comes from.
@@ -54,10 +64,14 @@ type source struct {
 	n    int // number of the path or attr
 }
 
+// inRecord reports whether the value is a member of the record.
+func (f source) inRecord() bool { return f.kind == member || f.kind == field }
+
 type kind int
 
 const (
-	member kind = iota // of the record
+	member kind = iota // of the record as it came
+	field              // of the record as it was edited
 	attribute
 	index
 )
@@ -65,13 +79,21 @@ const (
 // value is the Go value of a source.
 func (s *scope) value(f source) any {
 	switch f.kind {
-	case member:
-		return jsondecode.Value(s.doc.Raw(f.n))
+	case member, field:
+		return jsondecode.Value(s.raw(f))
 	case attribute:
 		return s.values[f.n]
 	default:
 		return int(s.at.Index)
 	}
+}
+
+// raw is the value of a source in the record as written, or nil.
+func (s *scope) raw(f source) []byte {
+	if f.kind == member {
+		return s.doc.Raw(f.n)
+	}
+	return s.find(s.plan.fields[f.n])
 }
 
 // text is what a JSON string means, until the next call; false for other values.

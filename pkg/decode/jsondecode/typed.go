@@ -5,12 +5,26 @@
 // after it, nested at most 10,000 deep. Bytes in strings that are not UTF-8 are
 // no error; they are U+FFFD in values and stay what they are in raw ones.
 //
+// # Numbers
+//
+// Nothing here turns a number into another. In a Document, and so in every row
+// that is made of one without computing, a number is the bytes that were written:
+// integers of any size, 1.10, -0 and 1e400 alike. A type decides for itself: a
+// json.Number or json.RawMessage field keeps the bytes, a big.Int every digit, a
+// float64 is the nearest one (what was a float64 comes back the same), and an
+// integer that does not fit its field is an error. Only a field of type any takes
+// every number for a float64, unless Options.ExactNumbers. Value, which
+// expressions compute with, makes an int of an integer that fits one, a float64
+// of what has a point or an exponent and fits, and a Number of any other.
+//
 // It is not a framer: a record that holds two values is refused. An error is
 // failure.Record with undecodable, says where, and shows at most 80 bytes of
 // text around that place.
 package jsondecode
 
 import (
+	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +40,10 @@ type Options struct {
 	// DisallowDuplicateKeys refuses a record in which an object, at any depth,
 	// has a key twice. False: the last one wins.
 	DisallowDuplicateKeys bool
+	// ExactNumbers makes json.Numbers, as written, of numbers that Typed decodes
+	// to type any. It takes the standard library's decoder, which is several
+	// times slower. False: they become float64, and digits may be lost.
+	ExactNumbers bool
 }
 
 // Typed returns a decoder to T, by the rules and tags of encoding/json. Types
@@ -42,13 +60,25 @@ func (d *typed[T]) Decode(b []byte, v *T) error {
 	// and what its pointers lead to.
 	var zero T
 	*v = zero
-	if err := json.Unmarshal(b, v); err != nil {
+	if err := d.unmarshal(b, v); err != nil {
 		return explain(b, err)
 	}
 	if d.options.DisallowDuplicateKeys {
 		return d.keys.check(b)
 	}
 	return nil
+}
+
+func (d *typed[T]) unmarshal(b []byte, v *T) error {
+	if !d.options.ExactNumbers {
+		return json.Unmarshal(b, v)
+	}
+	if err := Check(b); err != nil { // what follows reads one value of a stream
+		return err
+	}
+	exact := stdjson.NewDecoder(bytes.NewReader(b))
+	exact.UseNumber()
+	return exact.Decode(v)
 }
 
 // explain prefers this package's own account of a fault of syntax, which has

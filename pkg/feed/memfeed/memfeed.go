@@ -12,6 +12,7 @@ package memfeed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,21 +44,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Cap == 0 {
-		o.Cap = 10
-	}
-	if o.Capacity == 0 {
-		o.Capacity = 1024
-	}
-	if o.CapacityBytes == 0 {
-		o.CapacityBytes = 16 << 20
-	}
-	if o.DeadBytes == 0 {
-		o.DeadBytes = 64 << 20
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Cap = cmp.Or(o.Cap, 10)
+	o.Capacity = cmp.Or(o.Capacity, 1024)
+	o.CapacityBytes = cmp.Or(o.CapacityBytes, 16<<20)
+	o.DeadBytes = cmp.Or(o.DeadBytes, 64<<20)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

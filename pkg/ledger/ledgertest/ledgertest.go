@@ -83,6 +83,13 @@ func planned(n int) ledger.Planned {
 	return ledger.Planned{ID: id(n), FirstKey: fmt.Sprintf("in/%03d.json", n), Objects: n + 1}
 }
 
+// published is the unit as a page has it.
+func published(n int) ledger.Planned {
+	p := planned(n)
+	p.Body = fmt.Appendf(nil, `{"v":1,"unit":%d}`, n)
+	return p
+}
+
 // page is the page of the units [from, to), listed after key from.
 func page(from, to int) ledger.Page {
 	p := ledger.Page{Last: fmt.Sprintf("in/%03d.json", to), Inventory: ledger.Inventory{Empty: 1, Directory: 2, Archived: 3, Excluded: 4, ArchivedBytes: 5}}
@@ -90,7 +97,7 @@ func page(from, to int) ledger.Page {
 		p.After = fmt.Sprintf("in/%03d.json", from)
 	}
 	for n := from; n < to; n++ {
-		p.Units = append(p.Units, planned(n))
+		p.Units = append(p.Units, published(n))
 		p.Inventory.Objects += int64(n + 1)
 		p.Inventory.Bytes += 1000
 	}

@@ -49,6 +49,7 @@ func (m *model) publish(run int, p ledger.Page) ([]unit.ID, error) {
 	var send []unit.ID
 	for _, q := range p.Units {
 		u := m.units[q.ID]
+		q.Body = nil
 		if u == nil {
 			u = &modelUnit{Item: ledger.Item{Planned: q, State: ledger.Open}}
 			m.units[q.ID] = u

@@ -85,6 +85,7 @@ func (l *Ledger) Publish(ctx context.Context, name string, run int, page ledger.
 // sent.
 func (j *job) enter(u ledger.Planned) bool {
 	k, run := keyOf(u.ID), j.meta.Run
+	u.Body = nil // what would send it again ends with this process
 	if of, ok := j.done.run(k); ok {
 		if of != run {
 			j.done.take(k, run)

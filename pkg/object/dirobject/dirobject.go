@@ -5,8 +5,9 @@
 // what pins a file is that these three stay as they were.
 //
 // A symbolic link to a file is that file. A symbolic link to a directory is not
-// followed, so that no tree is read twice or for ever. A link that leads nowhere,
-// a socket, a pipe and a device are no objects.
+// followed, so that no tree is read twice or for ever. That link, one that leads
+// nowhere, a socket, a pipe and a device are listed as objects without bytes, so
+// that they are counted and not read.
 //
 // The law: no byte is handed out before the file was found unchanged after that
 // byte was read (INV-2), as far as the file system's clock ticks.

@@ -38,7 +38,7 @@ func TestASourceThatIsNoDirectoryIsAFaultOfConfiguration(t *testing.T) {
 	expect(t, err, failure.Job, failure.Config, "no such directory")
 }
 
-func TestOnlyFilesAreListed(t *testing.T) {
+func TestWhatIsNoFileIsListedWithoutBytes(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	put(t, elsewhere, "target", []byte("linked"))
 	put(t, dir, "empty", nil)
@@ -55,8 +55,14 @@ func TestOnlyFilesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
-	if d := cmp.Diff([]string{"empty", "link", "sub/file"}, keys(t, b)); d != "" {
+	others := []string{"loop", "nowhere", "pipe", "sub/up", "tree"}
+	if d := cmp.Diff([]string{"empty", "link", "loop", "nowhere", "pipe", "sub/file", "sub/up", "tree"}, keys(t, b)); d != "" {
 		t.Error(d)
+	}
+	for _, key := range others {
+		if o := find(t, b, key); o.Size != 0 || o.ETag != "" {
+			t.Errorf("%s is listed as an object to read: %+v", key, o)
+		}
 	}
 	if got, err := readAll(t, b, find(t, b, "link")); err != nil || got != "linked" {
 		t.Errorf("through the link: %q, %v", got, err)

@@ -2,7 +2,6 @@ package dirobject
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // pageSize is S3's.
@@ -80,13 +80,17 @@ func (l *listing) file(key string) error {
 	}
 	path := filepath.Join(l.b.dir, filepath.FromSlash(key))
 	fi, err := os.Stat(path)
+	if link, linkErr := os.Lstat(path); err != nil && linkErr == nil {
+		fi, err = link, nil // it leads nowhere
+	}
 	if err != nil {
 		return l.b.unlisted(path, err) // gone since its name was read, or worse
 	}
-	if !fi.Mode().IsRegular() { // a link to a directory
-		return nil
+	o := unit.Object{Key: key, LastModified: fi.ModTime()}
+	if fi.Mode().IsRegular() {
+		o = describe(key, fi)
 	}
-	l.page.Objects = append(l.page.Objects, object.Listed{Object: describe(key, fi)})
+	l.page.Objects = append(l.page.Objects, object.Listed{Object: o})
 	l.page.Last = key
 	return nil
 }
@@ -138,12 +142,11 @@ func (b *Bucket) names(rel string) (names, error) {
 	}
 	n := names{names: make([]string, 0, len(entries)), changed: fi.ModTime(), settled: now.Sub(fi.ModTime()) > tick}
 	for _, e := range entries {
-		switch t := e.Type(); {
-		case t.IsDir():
-			n.names = append(n.names, e.Name()+"/")
-		case t.IsRegular(), t&fs.ModeSymlink != 0: // where a link leads is seen when its turn comes
-			n.names = append(n.names, e.Name())
+		name := e.Name() // what it is, and where a link leads, is seen when its turn comes
+		if e.IsDir() {
+			name += "/"
 		}
+		n.names = append(n.names, name)
 	}
 	slices.Sort(n.names)
 	return n, nil

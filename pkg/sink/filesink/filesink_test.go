@@ -412,3 +412,33 @@ func TestPaths(t *testing.T) {
 		wantConfig(t, err, "sink.file.path: out.ndjson exists already")
 	})
 }
+
+func TestAnOutputThatIsTakenAwayIsNotCommitted(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return os.Rename(path+".new", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "out.ndjson")
+			if err := os.WriteFile(path+".new", []byte("other\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := filesink.New(filesink.Options{Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Write(t.Context(), &sink.Block{Unit: "u", Token: "t", Rows: 1, Data: []byte("1\n")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := take(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Commit(t.Context(), "u", 0); !failure.Is(err, failure.Job) || !strings.Contains(err.Error(), path) {
+				t.Errorf("commit: %v, want it to say that the file is gone", err)
+			}
+		})
+	}
+}

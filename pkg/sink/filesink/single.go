@@ -3,6 +3,8 @@ package filesink
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/spate-go/spate/pkg/sink"
@@ -15,16 +17,27 @@ type single struct {
 	out     tail          // guarded by lock
 	wrote   sink.Tokens   // guarded by lock
 	journal *journal      // nil: none
+	path    string
+	opened  os.FileInfo // what the path led to then
 }
 
 // openSingle opens the file. What stands behind the last block of the journal
 // was never acked, and goes.
 func openSingle(p place, known bool, j *journal, past []entry, opener opener) (*single, error) {
-	f, err := opener(p.path, os.O_RDWR|os.O_CREATE)
+	flags := os.O_RDWR | os.O_CREATE
+	if !p.exists {
+		flags |= os.O_EXCL // of two processes that found nothing one is first
+	}
+	f, err := opener(p.path, flags)
+	if errors.Is(err, fs.ErrExist) {
+		p.exists = true
+		return nil, cmp.Or(p.refuse(known), j.close())
+	}
 	if err != nil {
 		return nil, cmp.Or(classify(err), j.close())
 	}
-	s := &single{lock: make(chan struct{}, 1), out: tail{name: p.path, f: f}, journal: j}
+	s := &single{lock: make(chan struct{}, 1), out: tail{name: p.path, f: f}, journal: j, path: p.abs}
+	s.opened, _ = os.Stat(p.abs)
 	var end int64
 	for _, e := range past {
 		if e.op == appended {
@@ -106,7 +119,17 @@ func (s *single) Commit(ctx context.Context, _ unit.ID, _ int) error {
 		return err
 	}
 	defer func() { <-s.lock }()
-	return s.out.sync()
+	return cmp.Or(s.gone(), s.out.sync())
+}
+
+// gone fails when the path no longer leads to the file: its rows would be lost
+// with the descriptor.
+func (s *single) gone() error {
+	now, err := os.Stat(s.path)
+	if s.opened == nil || err == nil && os.SameFile(now, s.opened) {
+		return nil
+	}
+	return configf("write %s: the file was removed or replaced while rows were written to it: run again", s.out.name)
 }
 
 func (s *single) Limits() sink.Limits { return sink.Limits{} }

@@ -1,0 +1,53 @@
+package app
+
+import (
+	_ "embed"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spate-go/spate/pkg/config"
+	"github.com/spate-go/spate/pkg/config/schema"
+)
+
+//go:embed keys.txt
+var keys string //nolint:gochecknoglobals // written by its declaration alone
+
+// described is the pipeline file as types and notes describe it.
+func described() (config.Type, schema.Notes, error) {
+	t, err := config.Describe(Config{})
+	if err != nil {
+		return t, nil, err
+	}
+	notes, err := schema.ParseNotes(keys)
+	return t, notes, err
+}
+
+func schemaCommand(io stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the pipeline file",
+		Long: `Schema prints what a pipeline file may hold as a JSON Schema (draft 2020-12), for
+editors that complete and check as one writes. What it cannot say, such as whether
+an expression compiles, spate check does.`,
+		Example: "  spate schema >pipeline.schema.json",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return fmt.Errorf("%s takes no argument, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
+		},
+		RunE: func(*cobra.Command, []string) error {
+			t, notes, err := described()
+			if err != nil {
+				return err
+			}
+			text, err := schema.JSON(t, notes, "Pipeline file of Spate")
+			if err != nil {
+				return err
+			}
+			_, err = io.stdout.Write(text)
+			return err
+		},
+	}
+}

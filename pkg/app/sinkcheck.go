@@ -1,0 +1,55 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spate-go/spate/pkg/object/s3object"
+	"github.com/spate-go/spate/pkg/sink/filesink"
+)
+
+// checkSink looks at the sink of that name as opening it would, and changes
+// nothing.
+func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) checked {
+	what := sinkPath(name)
+	switch s := c.sections()[name]; {
+	case s.File != nil:
+		err := outside(s.File.Path, what+".file.path", l)
+		if err == nil {
+			err = filesink.Check(fileOptions(c, name, s.File, o))
+		}
+		return result(what, fmt.Sprintf("file %s is free", s.File.Path), err)
+	case s.S3 != nil:
+		return checkS3(ctx, c, p, what, s.S3, l)
+	case s.Stdout != nil:
+		return checked{what, passed, "standard output"}
+	default:
+		return checked{what, passed, "rows go nowhere"}
+	}
+}
+
+// checkS3 reaches the bucket by listing it, which a writer need not be allowed.
+func checkS3(ctx context.Context, c *Config, p Pipeline, what string, s *S3SinkConfig, l location) checked {
+	opened, err := openS3Sink(ctx, c, p, s, l)
+	if err != nil {
+		return result(what, "", err)
+	}
+	_ = opened.Close() // it has written nothing
+	to, err := s.place()
+	if err != nil {
+		return result(what, "", err)
+	}
+	client, err := s3object.NewClient(ctx, s.client())
+	if err != nil {
+		return result(what, "", err)
+	}
+	b := s3object.New(client, to.Bucket, to.Prefix, s3object.Options{ExpectedBucketOwner: s.ExpectedBucketOwner})
+	_, err = b.List(ctx, "")
+	switch {
+	case denied(err):
+		return checked{what, untested, fmt.Sprintf("%s may not be listed, which a job does not need; whether it may be written to, writing tells", s.URL)}
+	case err != nil:
+		return result(what, "", err)
+	}
+	return checked{what, passed, fmt.Sprintf("%s is there; whether it may be written to, writing tells", s.URL)}
+}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/sink"
+	"github.com/spate-go/spate/pkg/sink/blackholesink"
+	"github.com/spate-go/spate/pkg/sink/filesink"
+	"github.com/spate-go/spate/pkg/sink/stdoutsink"
+)
+
+// defaultSink is the name of a pipeline's only sink.
+const defaultSink = "default"
+
+// openedSink is a sink under the name that the pipeline file gives it.
+type openedSink struct {
+	name string
+	kind string // of driver
+	sink.Sink
+}
+
+// sections are the configured sinks by name, and where each stands in the file.
+func (c *Config) sections() map[string]*SinkConfig {
+	if c.Sink != nil {
+		return map[string]*SinkConfig{defaultSink: c.Sink}
+	}
+	all := map[string]*SinkConfig{}
+	for name, s := range c.Sinks {
+		all[name] = &s
+	}
+	return all
+}
+
+// sinkNames are the names of the sinks in the order of chain.Output.
+func (c *Config) sinkNames() []string {
+	if c.Sinks == nil {
+		return []string{defaultSink}
+	}
+	return slices.Sorted(maps.Keys(c.Sinks))
+}
+
+// toStdout reports whether rows go to standard output.
+func (c *Config) toStdout() bool {
+	for _, s := range c.sections() {
+		if s.Stdout != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSinks finds what is wrong with the sinks.
+func (c *Config) checkSinks(p *problems) {
+	one := func(path string, s *SinkConfig) {
+		p.one(path, map[string]bool{
+			"file": s.File != nil, "s3": s.S3 != nil, "stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil,
+		})
+		if s.S3 != nil {
+			c.checkS3Sink(p, path+".s3", s.S3)
+		}
+	}
+	if c.Sink != nil {
+		one("sink", c.Sink)
+	}
+	if c.Sinks == nil {
+		return
+	}
+	if c.Sink != nil {
+		p.add("sinks", "stands beside sink: keep one, or make sink one of sinks")
+	}
+	if len(c.Sinks) == 0 {
+		p.add("sinks", "is empty: want name: {a sink}")
+	}
+	valid := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	c.checkS3Places(p)
+	var stdout string
+	files := map[string]string{}
+	for _, name := range c.sinkNames() {
+		s := c.Sinks[name]
+		path := "sinks" + keyed(name)
+		if name == "sink" || name == defaultSink {
+			p.add(path, "%s is the name of a pipeline's only sink: call it otherwise", name)
+		} else if !valid.MatchString(name) {
+			p.add(path, "a sink's name is of letters, digits, _ and -, 64 at most")
+		}
+		one(path, &s)
+		if s.Stdout != nil {
+			if stdout != "" {
+				p.add(path, "writes to standard output, and so does %s: rows would mix", stdout)
+			}
+			stdout = path
+		}
+		if s.File == nil {
+			continue
+		}
+		at, err := resolve(s.File.Path)
+		if err != nil {
+			continue // said when it is opened
+		}
+		if other, ok := files[at]; ok {
+			p.add(path+".file.path", "is where %s writes: give each its own", other)
+		}
+		files[at] = path
+	}
+}
+
+// sinkPath is where the sink of that name stands in the file.
+func sinkPath(name string) string {
+	if name == defaultSink {
+		return "sink"
+	}
+	return "sinks" + keyed(name)
+}
+
+// keyed is a key as it stands behind its section in a path.
+func keyed(name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]\"=\n\r\t ") {
+		return "[" + strconv.Quote(name) + "]"
+	}
+	return "." + name
+}
+
+// openSinks opens all sinks, or none: what is wrong with the last shows before
+// the first creates anything.
+func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options) ([]openedSink, error) {
+	if p.Sink != nil {
+		return []openedSink{{defaultSink, "custom", p.Sink}}, nil
+	}
+	all := c.sections()
+	if len(all) == 0 {
+		return nil, errors.New("sink: required: say where rows go, for instance\n\n  sink:\n    file: {path: out.ndjson}")
+	}
+	names := c.sinkNames()
+	for _, name := range names {
+		f := all[name].File
+		if f == nil {
+			continue
+		}
+		if err := outside(f.Path, sinkPath(name)+".file.path", l); err != nil {
+			return nil, err
+		}
+		if err := o.state.spares(fileOptions(c, name, f, o), o.begun); err != nil {
+			return nil, fmt.Errorf("%s: %w", sinkPath(name), err)
+		}
+		if len(names) > 1 {
+			if err := filesink.Check(fileOptions(c, name, f, o)); err != nil {
+				return nil, fmt.Errorf("%s: %w", sinkPath(name), err)
+			}
+		}
+	}
+	opened := make([]openedSink, 0, len(names))
+	for _, name := range names {
+		kind, s, err := openSink(ctx, c, p, name, l, o)
+		if err != nil {
+			if len(names) > 1 {
+				err = fmt.Errorf("%s: %w", sinkPath(name), err)
+			}
+			return nil, errors.Join(err, closeSinks(opened))
+		}
+		opened = append(opened, openedSink{name, kind, s})
+	}
+	return opened, nil
+}
+
+func openSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) (kind string, s sink.Sink, err error) {
+	switch section := c.sections()[name]; {
+	case section.S3 != nil:
+		s, err := openS3Sink(ctx, c, p, section.S3, l)
+		return "s3", s, err
+	case section.Stdout != nil:
+		return "stdout", stdoutsink.New(o.Stdout), nil
+	case section.Blackhole != nil:
+		return "blackhole", blackholesink.New(), nil
+	default:
+		s, err := filesink.New(fileOptions(c, name, section.File, o))
+		return "file", s, err
+	}
+}
+
+func fileOptions(c *Config, name string, f *FileSinkConfig, o Options) filesink.Options {
+	return filesink.Options{Path: f.Path, Overwrite: o.Overwrite, Extension: "ndjson", Journal: o.state.journal(c.Job.Name, name)}
+}
+
+func closeSinks(all []openedSink) error {
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,349 @@
+package boltledger_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/boltledger"
+	"github.com/spate-go/spate/pkg/ledger/ledgertest"
+	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+func open(t *testing.T, path string) *boltledger.Ledger {
+	t.Helper()
+	l, err := boltledger.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// shut closes l before the test ends.
+func shut(t *testing.T, l *boltledger.Ledger) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fresh(t *testing.T) *boltledger.Ledger {
+	t.Helper()
+	l := open(t, filepath.Join(t.TempDir(), "ledger.db")).Unsynced()
+	t.Cleanup(func() { shut(t, l) })
+	return l
+}
+
+func TestLedgerKeepsTheContract(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) ledger.Store { return fresh(t) })
+}
+
+func TestLedgerRemembersWhatWasSent(t *testing.T) {
+	ledgertest.RunResumer(t, func(t *testing.T) ledgertest.Resumable { return fresh(t) })
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func id(n int) unit.ID {
+	var sum [16]byte
+	binary.LittleEndian.PutUint64(sum[:], uint64(n)*0x9e3779b97f4a7c15)
+	return unit.ID("s3-" + base64.RawURLEncoding.EncodeToString(sum[:]))
+}
+
+func ref(run, n int) ledger.Ref { return ledger.Ref{Job: "j", Run: run, ID: id(n)} }
+
+func page(from, to int) ledger.Page {
+	p := ledger.Page{After: fmt.Sprint("k", from), Last: fmt.Sprint("k", to), Inventory: ledger.Inventory{Objects: int64(to - from)}}
+	for n := from; n < to; n++ {
+		p.Units = append(p.Units, ledger.Planned{
+			ID: id(n), FirstKey: fmt.Sprintf("k\xff%d", n), Objects: 1, // not UTF-8, as names of files may be
+			Body: fmt.Appendf(nil, "body %d", n),
+		})
+	}
+	return p
+}
+
+var counts = ledger.Counts{
+	Counts: record.Counts{In: 120_000, Out: 90_000, Filtered: 29_000, Rejected: 1_000}, BytesRead: 64 << 20, BytesDecoded: 640 << 20,
+	Sinks: map[string]ledger.SinkCounts{"main": {Records: 90_000, Blocks: 12, Bytes: 80 << 20}, "other": {Records: 1}},
+}
+
+// memory is all that a ledger says of a job.
+type memory struct {
+	Meta    ledger.Meta
+	Census  ledger.Census
+	Items   []ledger.Item
+	Pending []ledger.Planned
+}
+
+func remembers(t *testing.T, l *boltledger.Ledger, run int) memory {
+	t.Helper()
+	m := memory{Meta: must[ledger.Meta](t)(l.Meta(t.Context(), "j")), Census: must[ledger.Census](t)(l.Prove(t.Context(), "j", run))}
+	err := l.Unfinished(t.Context(), "j", run, func(it ledger.Item) error { m.Items = append(m.Items, it); return nil })
+	if err == nil {
+		err = l.Pending(t.Context(), "j", run, func(p ledger.Planned) error { m.Pending = append(m.Pending, p); return nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// copied is the file as a process that is killed now would leave it.
+func copied(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestWhatIsAckedIsInTheFile(t *testing.T) { // INV-7
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, ctx := open(t, path), t.Context()
+	t.Cleanup(func() { shut(t, l) })
+	object := unit.Object{Key: "k\xff", Size: 7, ETag: `"e"`, Version: "v", LastModified: time.Unix(1_800_000_000, 5)}
+	var serial int
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"Start", func() error {
+			_, err := l.Start(ctx, "j", "t", ledger.Digests{Plan: "p", Read: "r"})
+			return err
+		}},
+		{"Publish", func() error { _, err := l.Publish(ctx, "j", 1, page(0, 5)); return err }},
+		{"Publish of another page", func() error { _, err := l.Publish(ctx, "j", 1, page(5, 8)); return err }},
+		{"Fault", func() error {
+			serial = must[ledger.Item](t)(l.Begin(ctx, ref(1, 0), 1, 10)).Serial
+			return l.Fault(ctx, ref(1, 0), serial, ledger.Fault{Member: 2, Record: 3, Framed: 4, Reason: failure.NotFound, Detail: "gone\xfe"})
+		}},
+		{"RestDone", func() error { return l.RestDone(ctx, ref(1, 0), serial, counts) }},
+		{"Recovered", func() error { return l.Recovered(ctx, ref(1, 0), serial, 2, counts) }},
+		{"Done", func() error { _, err := l.Done(ctx, ref(1, 1), counts); return err }},
+		{"Dead", func() error {
+			it := must[ledger.Item](t)(l.Begin(ctx, ref(1, 2), 10, 10))
+			_, err := l.Dead(ctx, ref(1, 2), it.Serial, ledger.Cause{Reason: failure.Undecodable, Detail: "bad", Objects: []unit.Object{object}, Record: -1})
+			return err
+		}},
+		{"Finish", func() error { return l.Finish(ctx, "j", 1) }},
+		{"Halt", func() error {
+			_, err := l.Halt(ctx, "j", ledger.Halt{Reason: failure.Denied, Detail: "s3:GetObject", At: time.Now()})
+			return err
+		}},
+		{"Resume", func() error { _, err := l.Resume(ctx, "j", failure.Denied); return err }},
+		{"Done of a dead one", func() error { _, err := l.Done(ctx, ref(1, 2), ledger.Counts{}); return err }},
+		{"Conclude", func() error { return l.Conclude(ctx, "j", 1, 1, ledger.Failed) }},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		after := open(t, copied(t, path))
+		want := remembers(t, l, 1)
+		for i := range want.Items { // starts of work are of their process
+			if want.Items[i].State == ledger.Open {
+				want.Items[i].Attempts = 0
+			}
+		}
+		if d := cmp.Diff(want, remembers(t, after, 1), cmpopts.EquateEmpty()); d != "" {
+			t.Errorf("after %s (-want +got):\n%s", step.name, d)
+		}
+		shut(t, after)
+	}
+}
+
+func TestAttemptsEndWithTheirProcess(t *testing.T) {
+	path, ctx := filepath.Join(t.TempDir(), "ledger.db"), t.Context()
+	l := open(t, path)
+	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	must[[]unit.ID](t)(l.Publish(ctx, "j", 1, page(0, 3)))
+	for restart := range 12 {
+		for n := range 2 { // one that leaves nothing, and one that leaves a fault
+			it := must[ledger.Item](t)(l.Begin(ctx, ref(1, n), 1, 10))
+			if it.Attempts != 1 || it.Last || it.State != ledger.Open {
+				t.Fatalf("restart %d: %+v", restart, it)
+			}
+			if n == 1 {
+				if err := l.Fault(ctx, ref(1, n), it.Serial, ledger.Fault{Member: restart}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		shut(t, l)
+		l = open(t, path)
+	}
+	it := must[ledger.Item](t)(l.Begin(ctx, ref(1, 2), 10, 10))
+	must[ledger.Tally](t)(l.Dead(ctx, ref(1, 2), it.Serial, ledger.Cause{Reason: failure.Crashed}))
+	shut(t, l)
+	l = open(t, path)
+	defer shut(t, l)
+	if it := must[ledger.Item](t)(l.Begin(ctx, ref(1, 2), 1, 10)); it.State != ledger.Dead || it.Attempts != 1 || !it.Last {
+		t.Errorf("the dead one is now %+v", it)
+	}
+	if it := must[ledger.Item](t)(l.Begin(ctx, ref(1, 1), 1, 10)); len(it.Faults) != 12 {
+		t.Errorf("faults %+v", it.Faults)
+	}
+}
+
+func TestStartsOfWorkAreForgottenWithTheirUnit(t *testing.T) {
+	l, ctx := fresh(t), t.Context()
+	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	must[[]unit.ID](t)(l.Publish(ctx, "j", 1, page(0, 10)))
+	for n := range 10 {
+		it := must[ledger.Item](t)(l.Begin(ctx, ref(1, n), 1, 10))
+		if n%2 == 0 {
+			must[ledger.Tally](t)(l.Done(ctx, ref(1, n), counts))
+		} else {
+			must[ledger.Tally](t)(l.Dead(ctx, ref(1, n), it.Serial, ledger.Cause{}))
+		}
+	}
+	if n := l.Begun(); n != 0 {
+		t.Errorf("%d units that ended are remembered as begun", n)
+	}
+}
+
+func TestCompletedIsRefusedWithoutProof(t *testing.T) { // INV-1
+	l, ctx := fresh(t), t.Context()
+	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	must[[]unit.ID](t)(l.Publish(ctx, "j", 1, page(0, 2)))
+	must[ledger.Tally](t)(l.Done(ctx, ref(1, 0), counts))
+	refused := func(why string) {
+		t.Helper()
+		if err := l.Conclude(ctx, "j", 1, 0, ledger.Completed); !errors.Is(err, ledger.ErrState) {
+			t.Errorf("completed with %s: %v", why, err)
+		}
+	}
+	refused("no end marker")
+	if err := l.Finish(ctx, "j", 1); err != nil {
+		t.Fatal(err)
+	}
+	refused("a unit open")
+	it := must[ledger.Item](t)(l.Begin(ctx, ref(1, 1), 1, 1))
+	must[ledger.Tally](t)(l.Dead(ctx, ref(1, 1), it.Serial, ledger.Cause{}))
+	refused("a unit dead")
+}
+
+func TestTokens(t *testing.T) {
+	l, ctx := fresh(t), t.Context()
+	must[ledger.Meta](t)(l.Start(ctx, "j", "", ledger.Digests{}))
+	if _, err := l.Start(ctx, "j", "", ledger.Digests{}); !errors.Is(err, ledger.ErrActive) {
+		t.Errorf("an empty token began what it had begun: %v", err)
+	}
+	for run := 1; run < 4; run++ {
+		if err := l.Conclude(ctx, "j", run, 0, ledger.Cancelled); err != nil {
+			t.Fatal(err)
+		}
+		first := must[ledger.Meta](t)(l.Meta(ctx, "j"))
+		must[ledger.Meta](t)(l.Start(ctx, "j", fmt.Sprint("t", run+1), ledger.Digests{}))
+		if run > 1 {
+			if d := cmp.Diff(first, must[ledger.Meta](t)(l.Start(ctx, "j", fmt.Sprint("t", run), ledger.Digests{}))); d != "" {
+				t.Errorf("the run of an earlier token (-want +got):\n%s", d)
+			}
+		}
+	}
+}
+
+func TestCallsThatWaitShareATransaction(t *testing.T) {
+	const n = 50
+	l, ctx := fresh(t), t.Context()
+	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	must[[]unit.ID](t)(l.Publish(ctx, "j", 1, page(0, n)))
+	before, release := l.Transactions(), l.Stall()
+	var wg sync.WaitGroup
+	for i := range n + 1 { // the last of them is refused, and takes nobody along
+		wg.Go(func() {
+			_, err := l.Done(ctx, ref(1, i), counts)
+			if (i == n) != errors.Is(err, ledger.ErrNoUnit) || i < n && err != nil {
+				t.Errorf("unit %d: %v", i, err)
+			}
+		})
+	}
+	for l.Waiting() < n/4 { // two units may share a lock, so not all of them come to wait
+		time.Sleep(time.Millisecond)
+	}
+	waiting := l.Waiting()
+	release()
+	wg.Wait()
+	if got := l.Transactions() - before; got > n+1-waiting+1 {
+		t.Errorf("%d transactions, and %d calls waited for the first", got, waiting)
+	}
+	if c := must[ledger.Census](t)(l.Prove(ctx, "j", 1)); c.Done != n || c.Counts.In != n*counts.In {
+		t.Errorf("census %+v", c)
+	}
+}
+
+func TestDoneUnitsAreSmall(t *testing.T) {
+	const n, each, bound = 3_000, 250, 500
+	l, ctx := fresh(t), t.Context()
+	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	for from := 0; from < n; from += each {
+		p := page(from, from+each)
+		for i := range p.Units {
+			p.Units[i].Body = bytes.Repeat([]byte("body"), 250) // gone with the open unit
+		}
+		must[[]unit.ID](t)(l.Publish(ctx, "j", 1, p))
+		var wg sync.WaitGroup
+		for w := range 50 {
+			wg.Go(func() {
+				for i := from + w; i < from+each; i += 50 {
+					if _, err := l.Done(ctx, ref(1, i), counts); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	size := l.Size() / n
+	t.Logf("%d bytes a unit, %d transactions", size, l.Transactions())
+	if size > bound {
+		t.Errorf("a done unit takes %d bytes, more than %d", size, bound)
+	}
+	began := time.Now()
+	if c := must[ledger.Census](t)(l.Prove(ctx, "j", 1)); c.Done != n || c.Counts.Sinks["main"].Bytes != n*80<<20 {
+		t.Errorf("census %+v", c)
+	}
+	t.Logf("proved in %v", time.Since(began))
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{2, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add(bytes.Repeat([]byte{0xff}, 40))
+	f.Add(append([]byte{2, 0, 0, 0, 0, 0, 0, 0}, 2, 2, 'a', 2, 2, 2))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, same := range boltledger.Roundtrip(b) {
+			again := boltledger.Roundtrip(same)
+			if !slices.ContainsFunc(again, func(a []byte) bool { return bytes.Equal(a, same) }) {
+				t.Errorf("%x was read as a record, written as %x, and read as another", b, same)
+			}
+		}
+	})
+}

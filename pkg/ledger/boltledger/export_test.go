@@ -1,0 +1,69 @@
+package boltledger
+
+import (
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// Unsynced leaves it to the system when what is written reaches the disk: tests of
+// something else need not wait.
+func (l *Ledger) Unsynced() *Ledger {
+	l.db.NoSync = true
+	return l
+}
+
+// Stall keeps transactions from being carried out until release.
+func (l *Ledger) Stall() (release func()) {
+	l.queue.commit.Lock()
+	return l.queue.commit.Unlock
+}
+
+// Waiting is how many calls wait for a transaction.
+func (l *Ledger) Waiting() int {
+	l.queue.mu.Lock()
+	defer l.queue.mu.Unlock()
+	return len(l.queue.waiting)
+}
+
+// Transactions is how many there have been.
+func (l *Ledger) Transactions() (n int) {
+	_ = l.db.View(func(tx *bolt.Tx) error {
+		n = tx.ID()
+		return nil
+	})
+	return n
+}
+
+// Size is how much of the file has ever been in use.
+func (l *Ledger) Size() (n int64) {
+	_ = l.db.View(func(tx *bolt.Tx) error {
+		n = tx.Size()
+		return nil
+	})
+	return n
+}
+
+// Begun is how many units this process has begun and not ended.
+func (l *Ledger) Begun() int {
+	l.starts.mu.Lock()
+	defer l.starts.mu.Unlock()
+	return len(l.starts.of)
+}
+
+// Roundtrip decodes b as each record, and encodes what came of it.
+func Roundtrip(b []byte) (same [][]byte) {
+	var h head
+	var d done
+	var it ledger.Item
+	for _, pass := range []func(*codec){
+		func(c *codec) { c.head(&h) },
+		func(c *codec) { c.done(&d) },
+		func(c *codec) { c.item(&it) },
+	} {
+		if decode(b, pass) == nil {
+			same = append(same, encode(pass))
+		}
+	}
+	return same
+}

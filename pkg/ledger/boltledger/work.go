@@ -1,0 +1,180 @@
+package boltledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// Begin implements [ledger.Worker]. It writes nothing.
+func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (it ledger.Item, err error) {
+	defer l.lock(r.ID)()
+	err = l.view(ctx, "begin a unit of", r.Job, func(j *job) error {
+		var ok bool
+		if it, ok = j.unit(r.ID); !ok {
+			return unknown("begin", r)
+		}
+		if it.State != ledger.Open || it.Run != r.Run || it.Run < j.head.Run {
+			return nil
+		}
+		it.Serial++
+		it.Attempts++
+		it.Last = receives >= limit || it.Attempts >= limit
+		l.starts.begin(r.Job, it)
+		return nil
+	})
+	return it, err
+}
+
+// held returns the item of r if the reader of that start of work still holds it.
+// No start has serial 0.
+func (j *job) held(verb string, r ledger.Ref, serial int) (*ledger.Item, error) {
+	it, ok := j.item(r.ID)
+	if ok && serial > 0 && it.Run == r.Run && it.Serial == serial && it.State == ledger.Open {
+		return it, nil
+	}
+	now, ok := j.unit(r.ID)
+	if !ok {
+		return nil, unknown(verb, r)
+	}
+	return nil, fmt.Errorf("%s unit %s of job %s: serial %d of run %d wrote, the item is %s at %d of run %d: %w",
+		verb, r.ID, r.Job, serial, r.Run, now.State, now.Serial, now.Run, ledger.ErrFenced)
+}
+
+func unknown(verb string, r ledger.Ref) error {
+	return fmt.Errorf("%s unit %s of job %s: %w", verb, r.ID, r.Job, ledger.ErrNoUnit)
+}
+
+// write changes the item of r if the reader of that start of work still holds it.
+func (l *Ledger) write(ctx context.Context, verb string, r ledger.Ref, serial int, change func(*ledger.Item)) error {
+	defer l.lock(r.ID)()
+	return l.change(ctx, verb+" a unit of", r.Job, func(j *job) error {
+		it, err := j.held(verb, r, serial)
+		if err == nil {
+			change(it)
+			j.putItem(it)
+		}
+		return err
+	})
+}
+
+// Fault implements [ledger.Worker].
+func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault) error {
+	return l.write(ctx, "mark a member faulty in", r, serial, func(it *ledger.Item) {
+		i := member(it.Faults, f.Member)
+		switch {
+		case i < 0:
+			it.Faults = append(it.Faults, f)
+		case f.Record < it.Faults[i].Record:
+			it.Faults[i] = f
+		}
+	})
+}
+
+// RestDone implements [ledger.Worker].
+func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledger.Counts) error {
+	return l.write(ctx, "mark the rest done of", r, serial, func(it *ledger.Item) {
+		if !it.RestDone {
+			it.RestDone = true
+			it.Counts.Add(c)
+		}
+	})
+}
+
+// Recovered implements [ledger.Worker].
+func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, m int, c ledger.Counts) error {
+	return l.write(ctx, "recover a member of", r, serial, func(it *ledger.Item) {
+		if i := member(it.Faults, m); i >= 0 {
+			it.Faults = slices.Delete(it.Faults, i, i+1)
+			it.Counts.Add(c)
+		}
+	})
+}
+
+func member(faults []ledger.Fault, m int) int {
+	return slices.IndexFunc(faults, func(f ledger.Fault) bool { return f.Member == m })
+}
+
+// GiveBack implements [ledger.Worker]. It writes nothing.
+func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
+	defer l.lock(r.ID)()
+	return l.view(ctx, "give back a unit of", r.Job, func(j *job) error {
+		_, err := j.held("give back", r, serial)
+		if err == nil {
+			l.starts.giveBack(r.Job, r.ID)
+		}
+		return err
+	})
+}
+
+// Done implements [ledger.Worker].
+func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (t ledger.Tally, err error) {
+	defer l.lock(r.ID)()
+	err = l.change(ctx, "finish a unit of", r.Job, func(j *job) error {
+		it, ok := j.item(r.ID)
+		if !ok {
+			if _, ok := j.doneUnit(r.ID); !ok {
+				return unknown("finish", r)
+			}
+			t = j.head.tally()
+			return nil
+		}
+		j.finish(it, c)
+		t = j.head.tally()
+		return nil
+	})
+	if err == nil {
+		l.starts.end(r.Job, r.ID)
+	}
+	return t, err
+}
+
+func (j *job) finish(it *ledger.Item, c ledger.Counts) {
+	current := it.Run == j.head.Run
+	if current {
+		j.head.done++
+	}
+	if it.State == ledger.Dead {
+		// In the same step: a verdict that was proved with the unit dead must not
+		// pass once it is done.
+		j.head.Generation++
+		if current {
+			j.head.dead--
+		}
+	}
+	it.Counts.Add(c)
+	j.drop(itemBucket, []byte(it.ID))
+	j.drop(bodyBucket, []byte(it.ID))
+	j.putDone(it.ID, done{run: it.Run, counts: it.Counts})
+	j.save()
+}
+
+// Dead implements [ledger.Worker].
+func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Cause) (t ledger.Tally, err error) {
+	defer l.lock(r.ID)()
+	err = l.change(ctx, "give up a unit of", r.Job, func(j *job) error {
+		it, ok := j.item(r.ID)
+		if ok && it.State == ledger.Dead && it.Run == r.Run && it.Serial == serial {
+			t = j.head.tally()
+			return nil
+		}
+		it, err := j.held("give up", r, serial)
+		if err != nil {
+			return err
+		}
+		it.State, it.Cause = ledger.Dead, &c
+		j.putItem(it)
+		if it.Run == j.head.Run {
+			j.head.dead++
+		}
+		j.save()
+		t = j.head.tally()
+		return nil
+	})
+	if err == nil {
+		l.starts.end(r.Job, r.ID)
+	}
+	return t, err
+}

@@ -1,0 +1,81 @@
+package lister
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Found is what a survey found.
+type Found struct {
+	ledger.Inventory
+	// Waiting are objects among those in units that must be restored before they
+	// can be read, as where the filter does not skip such.
+	Waiting, WaitingBytes int64
+}
+
+// Listed is the number of keys.
+func (f *Found) Listed() int64 {
+	return f.Objects + f.Empty + f.Directory + f.Archived + f.Excluded
+}
+
+// Survey lists and packs as a Lister does for the job, and enters and sends
+// nothing. each is told of every unit that the job would have, in order; Kept is
+// not called.
+func Survey(ctx context.Context, job string, b object.Bucket, o Options, each func(*unit.Unit)) (Found, error) {
+	s := &survey{Bucket: b, filter: o.Filter}
+	o.Kept = each // of what Publish does not ask to be sent, which is everything
+	l := New(s, s, nobody{}, o)
+	if err := l.Run(ctx, job, ledger.Meta{Run: 1}); err != nil {
+		return Found{}, err
+	}
+	return s.found, nil
+}
+
+// survey stands for the ledger, and counts what of the bucket's listing is not in
+// its pages.
+type survey struct {
+	object.Bucket
+	filter plan.Filter
+	found  Found
+}
+
+var _ ledger.Planner = (*survey)(nil)
+
+func (s *survey) List(ctx context.Context, after string) (object.Page, error) {
+	p, err := s.Bucket.List(ctx, after)
+	if err != nil {
+		return p, err
+	}
+	for i := range p.Objects {
+		if o := &p.Objects[i]; o.Archived && s.filter.Select(o.Object, true) == plan.Take {
+			s.found.Waiting++
+			s.found.WaitingBytes += o.Size
+		}
+	}
+	return p, nil
+}
+
+func (s *survey) Start(context.Context, string, string, ledger.Digests) (ledger.Meta, error) {
+	return ledger.Meta{}, nil
+}
+
+// Publish counts the page, and lets nothing be sent.
+func (s *survey) Publish(_ context.Context, _ string, _ int, p ledger.Page) ([]unit.ID, error) {
+	s.found.Add(p.Inventory)
+	return nil, nil
+}
+
+func (s *survey) Finish(context.Context, string, int) error { return nil }
+
+// nobody is sent nothing.
+type nobody struct{}
+
+func (nobody) Send(_ context.Context, m ...feed.Message) error {
+	return fmt.Errorf("send %d units of a survey: this is a fault of the program, please report it", len(m))
+}

@@ -1,0 +1,53 @@
+package s3object
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// HeadAPI is the part of *s3.Client that Head calls.
+type HeadAPI interface {
+	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
+}
+
+var _ HeadAPI = (*s3.Client)(nil)
+
+// Header is what S3 says of an object without giving it away.
+type Header struct {
+	unit.Object // with its version id, where the bucket has versions
+
+	ContentType, ContentEncoding string
+	StorageClass                 string // "" is STANDARD
+}
+
+// Head asks for the current version of key. A listing says less: it knows no
+// version and no metadata.
+func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (Header, error) {
+	if err := checkKey(key); err != nil {
+		return Header{}, err
+	}
+	in := &s3.HeadObjectInput{Bucket: &bucket, Key: &key}
+	if opt.RequestPayer {
+		in.RequestPayer = types.RequestPayerRequester
+	}
+	if opt.ExpectedBucketOwner != "" {
+		in.ExpectedBucketOwner = &opt.ExpectedBucketOwner
+	}
+	out, err := api.HeadObject(ctx, in)
+	if err != nil {
+		return Header{}, call{verb: "head", action: "s3:GetObject", bucket: bucket, key: key}.classify(ctx, err)
+	}
+	return Header{
+		Object: unit.Object{
+			Key: key, Size: aws.ToInt64(out.ContentLength), ETag: quoted(aws.ToString(out.ETag)),
+			Version: aws.ToString(out.VersionId), LastModified: aws.ToTime(out.LastModified),
+		},
+		ContentType: aws.ToString(out.ContentType), ContentEncoding: aws.ToString(out.ContentEncoding),
+		StorageClass: string(out.StorageClass),
+	}, nil
+}

@@ -1,0 +1,149 @@
+// Package price says what a job takes on Lambda: how long, and what it costs.
+// One model serves the plan, the report of what a job did take, and the pages
+// that show numbers.
+//
+// It measures nothing and asks nobody: prices and speeds are constants with
+// their source and date. An estimate is of the order of magnitude; what sinks
+// take, or a store that slows down, is not in it.
+//
+// The law: all numbers that anything shows of time or money come from here, and
+// docs/PERFORMANCE.md lists them all.
+package price
+
+import (
+	"math"
+	"time"
+)
+
+// Usage is what is paid for.
+type Usage struct {
+	GBSeconds     float64 `json:"lambda_gb_seconds"`
+	Invocations   int64   `json:"invocations"`
+	QueueRequests int64   `json:"queue_requests"`
+	WriteUnits    int64   `json:"ledger_write_units"`
+	Gets          int64   `json:"get_requests"`
+	Lists         int64   `json:"list_requests"`
+}
+
+// Dollars are what a Usage costs.
+type Dollars struct {
+	Compute  float64 `json:"compute"`
+	Requests float64 `json:"requests"` // of all services
+	Total    float64 `json:"total"`
+}
+
+// Cost prices u.
+func Cost(u Usage) Dollars {
+	d := Dollars{Compute: u.GBSeconds * GBSecond}
+	d.Requests = (float64(u.Invocations)*Invocation + float64(u.QueueRequests)*QueueRequest +
+		float64(u.WriteUnits)*WriteUnit + float64(u.Gets)*Get + float64(u.Lists)*List) / million
+	d.Total = d.Compute + d.Requests
+	return d
+}
+
+const million = 1e6
+
+// Work is a plan in figures. Add its units one by one.
+type Work struct {
+	Units  int64
+	Bytes  int64
+	Gets   int64
+	Listed int64 // keys
+
+	longest struct{ bytes, gets int64 } // of the unit that takes longest
+}
+
+// Add adds a unit that reads bytes with so many GETs.
+func (w *Work) Add(bytes, gets int64) {
+	w.Units++
+	w.Bytes += bytes
+	w.Gets += gets
+	if bytes > w.longest.bytes || bytes == w.longest.bytes && gets > w.longest.gets {
+		w.longest.bytes, w.longest.gets = bytes, gets
+	}
+}
+
+// Function is where it runs. The zero value is the template's.
+type Function struct {
+	MemoryMB    int // 0 means DefaultMemoryMB
+	Concurrency int // invocations at once; 0 means DefaultConcurrency
+}
+
+// Estimate is what a job is expected to take.
+type Estimate struct {
+	Duration time.Duration
+	// Concurrency is how many invocations there will be at once.
+	Concurrency int
+	Usage       Usage
+	Dollars     Dollars
+}
+
+// Of estimates w on f.
+func Of(w Work, f Function) Estimate {
+	f = f.withDefaults()
+	rate := f.BytesPerSecond()
+	took := func(units, bytes, gets int64) float64 {
+		return float64(units)*UnitSeconds + float64(bytes)/rate + float64(gets)*GetSeconds/GetsInFlight
+	}
+	busy := took(w.Units, w.Bytes, w.Gets)
+	at := min(int64(f.Concurrency), w.Units)
+	pages := (w.Listed + KeysPerPage - 1) / KeysPerPage
+	e := Estimate{
+		Concurrency: int(at),
+		Usage: Usage{
+			GBSeconds:     busy * float64(f.MemoryMB) / 1024,
+			Invocations:   w.Units,
+			QueueRequests: w.Units * QueueRequestsPerUnit,
+			WriteUnits:    w.Units * WriteUnitsPerUnit,
+			Gets:          w.Gets,
+			Lists:         max(pages, 1),
+		},
+	}
+	longest := 0.0
+	if w.Units > 0 {
+		longest = took(1, w.longest.bytes, w.longest.gets)
+	}
+	d := max(ramped(busy, float64(at)), longest, float64(pages)*PageSeconds)
+	e.Duration = time.Duration(math.Ceil(d)) * time.Second
+	e.Dollars = Cost(e.Usage)
+	return e
+}
+
+// BytesPerSecond is what one invocation reads: as fast as its network, or as its
+// share of a processor.
+func (f Function) BytesPerSecond() float64 {
+	f = f.withDefaults()
+	return min(NetworkBytesPerSecond, CPUBytesPerSecond*float64(f.MemoryMB)/MemoryPerCPU)
+}
+
+func (f Function) withDefaults() Function {
+	if f.MemoryMB == 0 {
+		f.MemoryMB = DefaultMemoryMB
+	}
+	if f.Concurrency == 0 {
+		f.Concurrency = DefaultConcurrency
+	}
+	f.Concurrency = min(f.Concurrency, MaxConcurrency)
+	return f
+}
+
+// ramped is how long so many seconds of work take when invocations begin
+// FirstConcurrency at once and grow by RampPerMinute to at.
+//
+// While it grows, t seconds have done first·t + slope·t²/2 of it.
+func ramped(busy, at float64) float64 {
+	const slope = RampPerMinute / 60.0
+	if at == 0 {
+		return 0
+	}
+	first := min(FirstConcurrency, at)
+	full := (at - first) / slope // when it no longer grows
+	done := first*full + slope*full*full/2
+	if busy < done {
+		return (math.Sqrt(first*first+2*slope*busy) - first) / slope
+	}
+	return full + (busy-done)/at
+}
+
+// Gets is how many GETs so many bytes of one object take.
+func Gets(bytes int64) int64 { return (bytes + WindowBytes - 1) / WindowBytes }

@@ -1,0 +1,108 @@
+package sample
+
+import (
+	"strconv"
+	"strings"
+)
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// AppendJSON appends the event as one JSON object, without a line feed.
+func (e *Event) AppendJSON(b []byte) []byte {
+	b = append(b, `{"ts":"`...)
+	b = append(e.At.UTC().AppendFormat(b, timeLayout), '"')
+	b = appendText(b, "level", e.Level)
+	b = appendText(b, "service", e.Service)
+	b = appendText(b, "host", e.Host)
+	b = appendText(b, "trace_id", e.TraceID)
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendInt(b, e.Seq, 10)
+	b = append(b, `,"user_id":`...)
+	b = strconv.AppendInt(b, e.UserID, 10)
+	b = appendText(b, "message", e.Message)
+	b = append(b, `,"http":{"method":`...)
+	b = appendQuoted(b, e.Method)
+	b = appendText(b, "path", e.Path)
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(e.Status), 10)
+	b = append(b, `,"bytes":`...)
+	b = strconv.AppendInt(b, int64(e.Bytes), 10)
+	b = append(b, `,"duration_ms":`...)
+	b = strconv.AppendFloat(b, e.DurationMS, 'f', 3, 64)
+	b = appendText(b, "user_agent", e.UserAgent)
+	b = append(b, `},"tags":[`...)
+	b = appendQuoted(b, e.Tags[0])
+	b = append(b, ',')
+	b = appendQuoted(b, e.Tags[1])
+	b = append(b, `],"error":`...)
+	if e.ErrorKind == "" {
+		return append(b, "null}"...)
+	}
+	b = append(b, `{"kind":`...)
+	b = appendQuoted(b, e.ErrorKind)
+	b = appendText(b, "stack", stack)
+	return append(b, "}}"...)
+}
+
+// appendText appends a member after the first.
+func appendText(b []byte, name, v string) []byte {
+	b = append(b, `,"`...)
+	b = append(b, name...)
+	b = append(b, `":`...)
+	return appendQuoted(b, v)
+}
+
+// appendQuoted appends v as a JSON string. The tables hold no other characters
+// that need an escape.
+func appendQuoted(b []byte, v string) []byte {
+	b = append(b, '"')
+	for i := range len(v) {
+		switch c := v[i]; c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\t':
+			b = append(b, `\t`...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+const csvHeader = "ts,level,service,host,trace_id,seq,user_id,message,method,path,status,bytes,duration_ms,user_agent,zone,build,error,stack\n"
+
+// appendCSV appends the event as a CSV record. Its last field, where it is not
+// empty, holds line breaks.
+func (e *Event) appendCSV(b []byte) []byte {
+	b = append(e.At.UTC().AppendFormat(b, timeLayout), ',')
+	for _, v := range []string{e.Level, e.Service, e.Host, e.TraceID} {
+		b = appendField(b, v)
+	}
+	b = append(strconv.AppendInt(b, e.Seq, 10), ',')
+	b = append(strconv.AppendInt(b, e.UserID, 10), ',')
+	for _, v := range []string{e.Message, e.Method, e.Path} {
+		b = appendField(b, v)
+	}
+	b = append(strconv.AppendInt(b, int64(e.Status), 10), ',')
+	b = append(strconv.AppendInt(b, int64(e.Bytes), 10), ',')
+	b = append(strconv.AppendFloat(b, e.DurationMS, 'f', 3, 64), ',')
+	trace := ""
+	if e.ErrorKind != "" {
+		trace = stack
+	}
+	for _, v := range []string{e.UserAgent, e.Tags[0], e.Tags[1], e.ErrorKind, trace} {
+		b = appendField(b, v)
+	}
+	b[len(b)-1] = '\n'
+	return b
+}
+
+// appendField appends a field and the comma behind it.
+func appendField(b []byte, v string) []byte {
+	if strings.ContainsAny(v, "\",\n") {
+		v = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
+	}
+	return append(append(b, v...), ',')
+}

@@ -1,0 +1,163 @@
+package s3sink_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spate-go/spate/pkg/sink"
+	"github.com/spate-go/spate/pkg/sink/s3sink"
+	"github.com/spate-go/spate/pkg/sink/sinktest"
+)
+
+// endpoint is a new bucket at what AWS_ENDPOINT_URL names, which is left there:
+// point it at what is thrown away.
+func endpoint(t *testing.T) (*s3.Client, string) {
+	t.Helper()
+	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
+		if os.Getenv("SPATE_TEST_AWS") == "required" {
+			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
+		}
+		t.Skip("AWS_ENDPOINT_URL is not set")
+	}
+	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
+		if os.Getenv(k) == "" {
+			t.Setenv(k, v)
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
+	bucket := fmt.Sprintf("spate-sink-%08x", rand.Uint32())
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
+		t.Fatal(err)
+	}
+	return client, bucket
+}
+
+// objects are those under a prefix of the bucket, and their ETags.
+func objects(t *testing.T, client *s3.Client, bucket, prefix string) (data map[string][]byte, etags map[string]string) {
+	t.Helper()
+	data, etags = map[string][]byte{}, map[string]string{}
+	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range page.Contents {
+			out, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: o.Key})
+			if err != nil {
+				t.Fatalf("get %q: %v", *o.Key, err)
+			}
+			if data[*o.Key], err = io.ReadAll(out.Body); err != nil {
+				t.Fatal(err)
+			}
+			_ = out.Body.Close()
+			etags[*o.Key] = aws.ToString(o.ETag)
+			if out.ContentEncoding != nil {
+				t.Errorf("%s: Content-Encoding %s", *o.Key, *out.ContentEncoding)
+			}
+		}
+	}
+	return data, etags
+}
+
+func TestConformanceOnEndpoint(t *testing.T) {
+	client, bucket := endpoint(t)
+	for name, o := range variants() {
+		t.Run(name, func(t *testing.T) {
+			stores := 0
+			sinktest.Run(t, sinktest.Harness{
+				Dedup: true, Unordered: o.Partition != nil,
+				New: func(t *testing.T) (sink.Sink, func() []byte) {
+					stores++
+					o := o
+					o.Prefix = fmt.Sprintf("%s/%d/", name, stores)
+					s, err := s3sink.New(client, bucket, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s, func() []byte {
+						data, _ := objects(t, client, bucket, o.Prefix)
+						return contents(t, data)
+					}
+				},
+				Broken: func(t *testing.T) sink.Sink {
+					s, err := s3sink.New(client, bucket+"-is-not-there", o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+			})
+		})
+	}
+}
+
+func TestKeysOfAnyPartitionAreWrittenToEndpoint(t *testing.T) {
+	client, bucket := endpoint(t)
+	names := []string{"a b", "a+b", "a%41b", "a=b&c", "tab\tkey", "ctl\x01key", "ünï", "'quote\"", "..", "x/../y", "", "\xff", "year=2026/month=01"}
+	rows := make([]string, len(names))
+	for i, n := range names {
+		rows[i] = n + "|"
+	}
+	rows[3] += strings.Repeat("x", 6<<20) // in parts
+	s, err := s3sink.New(client, bucket, s3sink.Options{Prefix: "p q+/", Partition: first, PartSize: 5 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := block(0, 0, rows...)
+	write(t, s, b)
+	data, etags := objects(t, client, bucket, "p q+/")
+	if got := strings.Split(strings.TrimSuffix(string(contents(t, data)), "\n"), "\n"); !slices.Equal(got, rows) {
+		t.Errorf("%d rows, want %d", len(got), len(rows))
+	}
+	write(t, s, b)
+	if _, again := objects(t, client, bucket, "p q+/"); len(again) != len(names) || fmt.Sprint(again) != fmt.Sprint(etags) {
+		t.Errorf("after a repeat: %v\nbefore: %v", again, etags)
+	}
+}
+
+// TestFaultsLeaveNoUploadOnEndpoint is TestNoSingleFaultShows for the calls of an
+// upload in parts.
+func TestFaultsLeaveNoUploadOnEndpoint(t *testing.T) {
+	client, bucket := endpoint(t)
+	rows := strings.Repeat("0123456789", 1<<20+1)
+	for _, name := range []string{"part", "complete"} {
+		for _, applied := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, applied %t", name, applied), func(t *testing.T) {
+				f := &faulty{API: client, name: name, applied: applied}
+				s, err := s3sink.New(f, bucket, s3sink.Options{Prefix: fmt.Sprintf("%s-%t/", name, applied), PartSize: 5 << 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Write(t.Context(), block(0, 0, rows)); err == nil {
+					t.Error("no error")
+				}
+				f.name = ""
+				write(t, s, block(0, 0, rows))
+				out, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
+				if err != nil || len(out.Uploads) != 0 {
+					t.Errorf("%d uploads are open, %v", len(out.Uploads), err)
+				}
+				data, etags := objects(t, client, bucket, fmt.Sprintf("%s-%t/", name, applied))
+				for key, got := range data {
+					if string(got) != rows+"\n" || !strings.HasSuffix(etags[key], `-3"`) {
+						t.Errorf("%s: %d bytes, ETag %s", key, len(got), etags[key])
+					}
+				}
+			})
+		}
+	}
+}
