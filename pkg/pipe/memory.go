@@ -9,6 +9,7 @@ import (
 	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -21,17 +22,17 @@ type floor struct {
 
 func (f floor) total() int64 { return f.fixed + f.window + f.block }
 
-func (p *Pipe) floor() floor {
+func floorOf(need, sinks int) floor {
 	return floor{
-		fixed:  pieceBytes + int64(p.need),
+		fixed:  pieceBytes + int64(need),
 		window: codec.DefaultWindow,
-		block:  blockBytes * int64(len(p.config.Sinks)),
+		block:  blockBytes * int64(sinks),
 	}
 }
 
-// Floor is the number of bytes that a unit needs to be begun. Under a smaller
-// budget none can be read.
-func (p *Pipe) Floor() int64 { return p.floor().total() }
+// Floor is the number of bytes that a unit needs to be begun, framed by f and
+// written to so many sinks. Under a smaller budget none can be read.
+func Floor(f frame.Framer, sinks int) int64 { return floorOf(f.Need(), sinks).total() }
 
 // growError ends a series that needs more than its floor when there is no more
 // to be had at once. Waiting for it while holding the floor could wait for
@@ -46,7 +47,7 @@ func (e *growError) Error() string {
 // memory back and starts again with a larger one. Its sinks know the blocks
 // that they have seen.
 func (p *Pipe) admit(ctx context.Context, s series) (unit.Counts, error) {
-	f := p.floor()
+	f := floorOf(p.need, len(p.config.Sinks))
 	for {
 		counts, err := p.under(ctx, s, f)
 		g, ok := errors.AsType[*growError](err)

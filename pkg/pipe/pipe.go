@@ -82,6 +82,10 @@ func New(c Config) *Pipe {
 // Records counts the records framed so far, those of repeated work too.
 func (p *Pipe) Records() *metric.Value { return p.metrics.records }
 
+// BytesRead counts the bytes read from the store so far, those of repeated work
+// too.
+func (p *Pipe) BytesRead() *metric.Value { return p.metrics.bytesRead }
+
 // worker is what one unit at a time needs and the next one reuses.
 type worker struct {
 	chain  chain.Worker
