@@ -1,7 +1,7 @@
 package jsondecode
 
 import (
-	"slices"
+	"encoding/binary"
 	"strings"
 )
 
@@ -91,5 +91,17 @@ func (s *scanner) child(n *node, raw []byte) *node {
 // plain reports whether a string as written is the string that is meant: no
 // escapes, and nothing that may not be UTF-8.
 func plain(raw []byte) bool {
-	return !slices.ContainsFunc(raw, func(c byte) bool { return c == '\\' || c >= 0x80 })
+	for ; len(raw) >= 8; raw = raw[8:] {
+		x := binary.LittleEndian.Uint64(raw)
+		e := x ^ ones*'\\'
+		if (x|(e-ones)&^e)&highs != 0 {
+			return false
+		}
+	}
+	for _, c := range raw {
+		if c == '\\' || c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

@@ -208,9 +208,9 @@ func (c call) elsewhere(re *awshttp.ResponseError, err error) error {
 	if m := expecting.FindStringSubmatch(err.Error()); region == "" && m != nil {
 		region = m[1]
 	}
-	hint := "the bucket is in another region: set AWS_REGION to it"
+	hint := "the bucket is in another region: set source.s3.region to it"
 	if region != "" {
-		hint = fmt.Sprintf("the bucket is in region %s: set AWS_REGION=%s", region, region)
+		hint = fmt.Sprintf("the bucket is in region %s: set source.s3.region: %s", region, region)
 	}
 	return c.mark(failure.Job, failure.Config, err, hint)
 }

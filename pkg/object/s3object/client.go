@@ -54,7 +54,7 @@ func NewClient(ctx context.Context, opt ClientOptions) (*s3.Client, error) {
 		return nil, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w", err)
 	}
 	if cfg.Region == "" {
-		return nil, failure.New(failure.Job, failure.Config, errors.New("load AWS configuration: no region: set AWS_REGION (us-east-1 where the endpoint does not care)"))
+		return nil, failure.New(failure.Job, failure.Config, errors.New("load AWS configuration: no region: set source.s3.region or AWS_REGION (us-east-1 where the endpoint does not care)"))
 	}
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		if ctx.Err() != nil {
