@@ -6,8 +6,8 @@
 //	pipe                               one unit's bytes → records → blocks → sinks
 //	object/… feed/… ledger/… sink/… decode/…   drivers
 //	object feed ledger codec frame decode chain sink   contracts, and what all drivers share
-//	plan segment report                pure: packing, cut rule, verdict
-//	failure unit record budget backoff metric config   values
+//	plan segment report price          pure: packing, cut rule, verdict, cost
+//	failure unit record reject budget backoff metric config   values
 //
 // The laws that every part keeps. Tests cite them by number.
 //

@@ -142,6 +142,12 @@ func resolve(path string) (string, error) {
 	case err == nil:
 		return target, nil
 	case errors.Is(err, fs.ErrNotExist) && abs != string(os.PathSeparator):
+		if to, err := os.Readlink(abs); err == nil { // a link to what is not there yet
+			if !filepath.IsAbs(to) {
+				to = filepath.Join(filepath.Dir(abs), to)
+			}
+			return resolve(to)
+		}
 		parent, err := resolve(filepath.Dir(abs))
 		return filepath.Join(parent, filepath.Base(abs)), err
 	}

@@ -168,8 +168,14 @@ func Load(path string, sets []string, env func(string) (string, bool)) (Config, 
 	return c, nil
 }
 
-// defaults fills in what the file may leave out.
+// defaults fills in what the file may leave out, in copies of its own: a caller
+// may make several jobs of one Config.
 func (c *Config) defaults() {
+	feed, job := *c.Feed, JobConfig{}
+	if c.Job != nil {
+		job = *c.Job
+	}
+	c.Feed, c.Job = &feed, &job
 	if c.Pipeline.Threads == 0 {
 		c.Pipeline.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -178,9 +184,6 @@ func (c *Config) defaults() {
 	}
 	if c.Feed.UnitsHeld == 0 {
 		c.Feed.UnitsHeld = 2 * c.Pipeline.Threads
-	}
-	if c.Job == nil {
-		c.Job = &JobConfig{}
 	}
 	if c.Job.Name == "" {
 		c.Job.Name = c.Pipeline.Name

@@ -33,7 +33,7 @@ func inspectCommand(io stdio) *cobra.Command {
 		Short: "Say what an object is: label against content, and its first records",
 		Long: `Inspect reads the beginning of objects, each at one version, and says how they are
 compressed, how their records lie, and whether that is what their names and metadata
-promise. An URL is of the form s3://bucket/key or file:///path.
+promise. A URL is of the form s3://bucket/key or file:///path.
 
 Exit codes: 0 every object could be read; 1 one could not; 2 the command line is
 wrong; 130 interrupted.`,

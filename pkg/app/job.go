@@ -26,6 +26,7 @@ import (
 	"github.com/spate-go/spate/pkg/app/internal/admin"
 	"github.com/spate-go/spate/pkg/budget"
 	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/memfeed"
@@ -89,6 +90,7 @@ type Job struct {
 	sinks     []openedSink
 	limit     *atomic.Int64
 	records   *metric.Value // framed so far
+	read      *metric.Value // bytes read so far
 	progress  progressed
 	health    health
 	admin     *admin.Server // nil: there is none
@@ -109,6 +111,9 @@ type drivers struct {
 	sink     sink.Sink
 	sinkType string
 }
+
+// drain is what units at hand may take after a stop.
+const drain = 5 * time.Second
 
 // Open builds the job that c and p describe and opens its source and sink. It
 // lists and writes nothing.
@@ -180,15 +185,15 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
 		return nil, err
 	}
+	if need := pipe.Floor(framing.framer(), len(c.sinkNames())); need > int64(c.Pipeline.Memory) {
+		return nil, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
+			c.Pipeline.Memory, config.Size(need))
+	}
 	opened := []openedSink{{defaultSink, d.sinkType, d.sink}}
 	if d.sink == nil {
 		if opened, err = openSinks(ctx, &c, p, loc, o); err != nil {
 			return nil, err
 		}
-	}
-	sinks := make([]pipe.NamedSink, len(opened))
-	for i, s := range opened {
-		sinks[i] = pipe.NamedSink{Name: s.name, Type: s.kind, Sink: metered(s.Sink, o.Metrics, labels(&c, s.name, s.kind))}
 	}
 	j := &Job{
 		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
@@ -201,11 +206,11 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	}
 	pp := pipe.New(pipe.Config{
 		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
-		Sinks:   sinks,
+		Sinks:   named(opened, &c, o),
 		Budget:  budget.New(int64(c.Pipeline.Memory)),
 		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
 	})
-	j.records = pp.Records()
+	j.records, j.read = pp.Records(), pp.BytesRead()
 	j.reader = reader.New(d.ledger, pp, reader.Options{
 		ReadDigest: j.digests.Read, Log: o.Log,
 		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
@@ -239,23 +244,35 @@ func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 		defer j.notify()
 		listErr = j.send(stop, meta, going)
 	})
-	wg.Go(func() {
+	go func() { // drain waits for it
 		defer close(delivered)
 		_ = j.feed.Run(work, j.held, j.reader.Handle) // of work alone, which is ours
-	})
+	}()
 	wg.Go(func() {
 		watchErr = j.watch(stop)
 		j.health.stopping.Store(true)
 		cancelStop()
 		j.feed.Stop()
-		defer time.AfterFunc(j.opt.Drain, cancelWork).Stop()
-		<-delivered
+		watchErr = errors.Join(watchErr, j.drain(delivered, cancelWork))
 	})
 	wg.Wait()
-	if watchErr != nil {
-		return nil, watchErr
+	r, err := j.report(context.WithoutCancel(ctx), listErr)
+	return r, errors.Join(watchErr, err)
+}
+
+// drain waits for the units at hand: as long as they may take, then, with their
+// context ended, as long again. What does not end then, such as a write that
+// nothing takes, is left behind and its unit open.
+func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
+	for range 2 {
+		select {
+		case <-delivered:
+			return nil
+		case <-time.After(j.opt.Drain):
+			cancelWork()
+		}
 	}
-	return j.report(context.WithoutCancel(ctx), listErr)
+	return fmt.Errorf("job %s: units at hand did not end within %v of the stop: does anything take the rows?", j.name, 2*j.opt.Drain)
 }
 
 // start begins the job's next run. With its token a start whose answer was lost
@@ -408,7 +425,7 @@ func Run(ctx context.Context, c Config, p Pipeline) (*report.Report, error) {
 
 func (o Options) withDefaults() Options {
 	if o.Drain == 0 {
-		o.Drain = 5 * time.Second
+		o.Drain = drain
 	}
 	if o.Stdout == nil {
 		o.Stdout = io.Discard

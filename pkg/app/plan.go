@@ -236,5 +236,5 @@ func dollars(d float64) string {
 		digits = 4
 	}
 	scale := math.Pow10(digits)
-	return fmt.Sprintf("%.*f", digits, math.Ceil(d*scale-1e-6)/scale)
+	return fmt.Sprintf("%.*f", digits, max(0, math.Ceil(d*scale-1e-6))/scale)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -26,10 +25,11 @@ type runFlags struct {
 	progress  string
 	output    string
 	logLevel  slog.Level
+	logJSON   bool
 }
 
 func runCommand(p Pipeline, io stdio) *cobra.Command {
-	f := runFlags{logLevel: slog.LevelError}
+	f := runFlags{logLevel: slog.LevelWarn}
 	c := &cobra.Command{
 		Use:   "run PIPELINE.yaml",
 		Short: "Run a whole job in this process and report",
@@ -55,6 +55,7 @@ units at hand finish for 5 s, the second ends the process at once.`,
 	fs.StringVar(&f.report, "report", "", "write the report as JSON to `FILE`")
 	fs.StringVar(&f.progress, "progress", "auto", "`MODE`: auto (bars on a terminal, else a line every 10 s), plain (lines), none")
 	fs.StringVarP(&f.output, "output", "o", "text", "`FORM` of the report: text or json")
+	fs.BoolVar(&f.logJSON, "log-json", false, "log in JSON")
 	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "log what is of this `LEVEL` or above: debug, info, warn or error")
 	completeFlag(c, "progress", "auto", "plain", "none")
 	completeFlag(c, "output", "text", "json")
@@ -83,15 +84,15 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	}
 	// The log's lines go through the display once there is one.
 	stderr := &switchable{w: std.stderr}
-	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: f.logLevel}))
+	log := slog.New(f.handler(stderr))
 	for _, note := range c.ignored(f.state) {
 		fmt.Fprintf(std.stderr, "spate: note: %s\n", note)
 	}
-	reports, closeReport, err := reportFile(f.report)
+	reports, err := openReport(f.report, path, &c)
 	if err != nil {
 		return err
 	}
-	defer closeReport()
+	defer reports.discard()
 	metrics := new(metric.Registry)
 	j, err := Open(ctx, c, p, Options{
 		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log, Metrics: metrics,
@@ -104,20 +105,45 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	}
 	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
 	stderr.to(display)
+	stopping := context.AfterFunc(ctx, func() {
+		fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
+	})
 	r, err := j.Run(ctx)
+	stopping()
 	display.Stop()
-	if err := errors.Join(err, j.Close()); err != nil {
-		return &exitError{err, exitIncomplete}
-	}
-	if reports != nil {
-		if err := writeJSON(reports, r); err != nil {
-			return &exitError{fmt.Errorf("write report: %w", err), exitIncomplete}
+	stderr.to(std.stderr)
+	err = errors.Join(err, j.Close())
+	if r != nil { // whatever else failed, this is what the job did
+		for _, w := range warnings(r) {
+			fmt.Fprintf(std.stderr, "spate: warning: %s\n", w)
 		}
+		err = errors.Join(err, reports.write(r), show(r, f.output, c, std))
 	}
-	if err := show(r, f.output, c, std); err != nil {
+	if err != nil {
 		return &exitError{err, exitIncomplete}
 	}
 	return verdict(ctx, r, f)
+}
+
+// warnings are what a report says that its state does not.
+func warnings(r *report.Report) []string {
+	var all []string
+	if r.State == report.Completed && r.Units.Planned == 0 {
+		all = append(all, "no object matched: check source.s3.url, include and exclude")
+	}
+	if in := r.Records; in.In > 0 && in.Rejected == in.In {
+		all = append(all, fmt.Sprintf("all %d records were rejected: is it the format that framing and decode say?", in.In))
+	}
+	return all
+}
+
+// handler writes the log: text for people, JSON for what collects it.
+func (f *runFlags) handler(w io.Writer) slog.Handler {
+	o := &slog.HandlerOptions{Level: f.logLevel}
+	if f.logJSON {
+		return slog.NewJSONHandler(w, o)
+	}
+	return slog.NewTextHandler(w, o)
 }
 
 // show prints the report; on standard error where standard output carries rows.
@@ -156,19 +182,6 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// reportFile opens the report before the job runs: a path that cannot be
-// written shows at once, not after hours.
-func reportFile(path string) (io.Writer, func(), error) {
-	if path == "" {
-		return nil, func() {}, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("--report: %w", err)
-	}
-	return f, func() { _ = f.Close() }, nil
-}
-
 // ignored says which sections have no part in a job in one process.
 func (c *Config) ignored(state string) []string {
 	var notes []string
@@ -193,7 +206,9 @@ func (j *Job) snapshot() progress.Snapshot {
 	}
 	s := progress.Snapshot{
 		ListedObjects: m.Inventory.Objects, ListedBytes: m.Inventory.Bytes, Listing: !m.Listed,
-		DoneObjects: j.progress.objects.Load(), DoneBytes: j.progress.bytes.Load(),
+		DoneObjects: j.progress.objects.Load(),
+		// What is read of a unit at hand counts: a large object shows no other way.
+		DoneBytes:     min(m.Inventory.Bytes, max(j.progress.bytes.Load(), j.read.Load())),
 		FailedObjects: j.progress.failed.Load(), Records: j.records.Load(),
 	}
 	if m.Halt != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 //go:embed keys.txt
-var keys string //nolint:gochecknoglobals // written by its declaration alone
+var keys string
 
 // described is the pipeline file as types and notes describe it.
 func described() (config.Type, schema.Notes, error) {

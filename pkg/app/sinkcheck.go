@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/sink/filesink"
@@ -18,7 +19,11 @@ func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l locati
 		if err == nil {
 			err = filesink.Check(fileOptions(c, name, s.File, o))
 		}
-		return result(what, fmt.Sprintf("file %s is free", s.File.Path), err)
+		state := "can be made"
+		if _, statErr := os.Stat(s.File.Path); statErr == nil {
+			state = "is there and would be written to"
+		}
+		return result(what, fmt.Sprintf("file %s %s", s.File.Path, state), err)
 	case s.S3 != nil:
 		return checkS3(ctx, c, p, what, s.S3, l)
 	case s.Stdout != nil:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/blackholesink"
 	"github.com/spate-go/spate/pkg/sink/filesink"
@@ -186,6 +187,15 @@ func openSink(ctx context.Context, c *Config, p Pipeline, name string, l locatio
 
 func fileOptions(c *Config, name string, f *FileSinkConfig, o Options) filesink.Options {
 	return filesink.Options{Path: f.Path, Overwrite: o.Overwrite, Extension: "ndjson", Journal: o.state.journal(c.Job.Name, name)}
+}
+
+// named are the sinks as the pipe takes them.
+func named(opened []openedSink, c *Config, o Options) []pipe.NamedSink {
+	sinks := make([]pipe.NamedSink, len(opened))
+	for i, s := range opened {
+		sinks[i] = pipe.NamedSink{Name: s.name, Type: s.kind, Sink: metered(s.Sink, o.Metrics, labels(c, s.name, s.kind))}
+	}
+	return sinks
 }
 
 func closeSinks(all []openedSink) error {

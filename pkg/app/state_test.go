@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/memfeed"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
@@ -74,7 +77,7 @@ func keptRun(t *testing.T, dir string, f *spatetest.Faults, bucket *memobject.Bu
 	fd := memfeed.New(memfeed.Options{Cap: 4})
 	d := drivers{
 		bucket: f.Bucket(bucket), ledger: f.Ledger(s.ledger), state: s,
-		feed: fd, sender: f.Sender(fd), sink: f.Sink(out), sinkType: "file",
+		feed: fd, sender: slowSender{f.Sender(fd)}, sink: f.Sink(out), sinkType: "file",
 	}
 	j, err := join(t.Context(), c, Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{bucket: "b"}, &d)
 	if err != nil {
@@ -86,6 +89,14 @@ func keptRun(t *testing.T, dir string, f *spatetest.Faults, bucket *memobject.Bu
 		}
 	}()
 	return j.Run(t.Context())
+}
+
+// slowSender leaves the feed empty for longer than a job may be idle.
+type slowSender struct{ feed.Sender }
+
+func (s slowSender) Send(ctx context.Context, ms ...feed.Message) error {
+	time.Sleep(time.Second)
+	return s.Sender.Send(ctx, ms...)
 }
 
 // once checks that the file holds each of the rows once and nothing else.

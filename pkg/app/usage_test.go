@@ -20,6 +20,12 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // cli runs the command line in this process.
 func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return cliOf(t, Pipeline{}, args...)
+}
+
+// cliOf runs the command line of a program that brings p.
+func cliOf(t *testing.T, p Pipeline, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	dir := t.TempDir()
 	open := func(name string) *os.File {
 		f, err := os.Create(filepath.Join(dir, name))
@@ -30,7 +36,7 @@ func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		return f
 	}
 	out, err := open("stdout"), open("stderr")
-	code = command(t.Context(), Pipeline{}, args, stdio{out, err, func(string) (string, bool) { return "", false }})
+	code = command(t.Context(), p, args, stdio{out, err, func(string) (string, bool) { return "", false }})
 	read := func(f *os.File) string {
 		text, err := os.ReadFile(f.Name())
 		if err != nil {
@@ -112,6 +118,11 @@ func TestWhatIsWrongIsOneLineThatSaysWhatToDo(t *testing.T) {
 		"run", "run a.yaml b.yaml", "run a.yaml --lmit 4", "run a.yaml --limit many", "run a.yaml --limit", "run a.yaml --limit -1",
 		"run a.yaml --progress loud", "run a.yaml --output yaml", "run a.yaml --log-level loud", "run nowhere.yaml",
 		"run a.yaml --overwrite=maybe",
+		"plan", "plan nowhere.yaml", "plan a.yaml --memory 64", "plan a.yaml --concurrency 2000", "plan a.yaml -o xml",
+		"check", "check nowhere.yaml", "check a.yaml -o xml",
+		"inspect", "inspect /tmp", "inspect s3://bucket", "inspect s3://bucket/prefix/", "inspect file:///tmp/", "inspect file:///x --records 0",
+		"gen", "gen a b", "gen nowhere --format xml", "gen nowhere --compression lzma", "gen nowhere --objects 0", "gen nowhere --size 10M", "gen nowhere --size 0",
+		"schema now",
 	} {
 		code, stdout, stderr := cli(t, strings.Fields(line)...)
 		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 {

@@ -62,6 +62,11 @@ func TestWait(t *testing.T) {
 				if err := backoff.Wait(ctx, c.wait); !errors.Is(err, c.err) || time.Since(start) != c.want {
 					t.Errorf("%v after %v, want %v after %v", err, time.Since(start), c.err, c.want)
 				}
+				for range 50 { // by now a wait of nothing and the end may both be there
+					if err := backoff.Wait(ctx, 0); !errors.Is(err, ctx.Err()) {
+						t.Fatalf("%v under %v", err, ctx.Err())
+					}
+				}
 			})
 		})
 	}

@@ -121,18 +121,6 @@ func (f Format) form() (form, error) {
 
 // Extension is what the names of such objects end in.
 func (o Object) Extension() string {
-	ext := ".ndjson"
-	switch o.Format {
-	case JSONArray:
-		ext = ".json"
-	case CSV:
-		ext = ".csv"
-	}
-	switch o.Compression {
-	case Gzip:
-		ext += ".gz"
-	case Zstd:
-		ext += ".zst"
-	}
-	return ext
+	return map[Format]string{JSONArray: ".json", CSV: ".csv", NDJSON: ".ndjson", "": ".ndjson"}[o.Format] +
+		map[Compression]string{Gzip: ".gz", Zstd: ".zst"}[o.Compression]
 }

@@ -72,6 +72,9 @@ var allowed = map[string][]string{
 	"pkg/reader":    above("pkg/object", "pkg/feed", "pkg/ledger", "pkg/pipe"),
 	"pkg/finalizer": above("pkg/object", "pkg/feed", "pkg/ledger"),
 
+	"pkg/inspect":       above("pkg/object", "pkg/codec", "pkg/frame"),
+	"pkg/config/schema": {"pkg/config"},
+
 	"pkg/app":   {anything},
 	"cmd/spate": {anything},
 

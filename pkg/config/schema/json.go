@@ -92,7 +92,7 @@ func (w writer) value(t config.Type, path, at string, n Note, seen map[string]pl
 	case config.Boolean:
 		return either("boolean", `^(true|True|TRUE|false|False|FALSE)$`)
 	case config.Bytes:
-		return either("integer", `^[0-9.]+ ?([kKmMgGtT][iI]?)?[bB]?$`)
+		return either("integer", `^[0-9.]+ ?([kKmMgGtT][iI]?[bB]|[bB])?$`)
 	case config.Interval:
 		return object{{"anyOf", []object{{{"const", 0}}, {{"type", "string"}, {"pattern", `^[0-9]|` + variable}}}}}
 	}

@@ -67,3 +67,24 @@ func Roundtrip(b []byte) (same [][]byte) {
 	}
 	return same
 }
+
+// RoundtripItem writes it and reads it.
+func RoundtripItem(it ledger.Item) (out ledger.Item, b []byte, err error) {
+	b = encode(func(c *codec) { c.item(&it) })
+	return out, b, decode(b, func(c *codec) { c.item(&out) })
+}
+
+// RoundtripMeta writes m and reads it.
+func RoundtripMeta(m ledger.Meta) (out ledger.Meta, b []byte, err error) {
+	h, got := head{Meta: m}, head{}
+	b = encode(func(c *codec) { c.head(&h) })
+	err = decode(b, func(c *codec) { c.head(&got) })
+	return got.Meta, b, err
+}
+
+// IsItem and IsMeta report whether b is read as one.
+func IsItem(b []byte) bool {
+	return decode(b, func(c *codec) { c.item(new(ledger.Item)) }) == nil
+}
+
+func IsMeta(b []byte) bool { return decode(b, func(c *codec) { c.head(new(head)) }) == nil }

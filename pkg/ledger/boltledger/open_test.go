@@ -130,6 +130,27 @@ func written(t *testing.T) (path string, data []byte) {
 	return path, data
 }
 
+func TestARecordThatMakesNoSenseIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path)
+	must[ledger.Meta](t)(l.Start(t.Context(), "j", "t", ledger.Digests{}))
+	must[[]unit.ID](t)(l.Publish(t.Context(), "j", 1, page(0, 2)))
+	shut(t, l)
+	change(t, path, func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("jobs")).Bucket([]byte("=j")).Bucket([]byte("items")).Put([]byte(id(0)), []byte("nonsense"))
+	})
+	l = open(t, path)
+	defer shut(t, l)
+	_, read := l.Prove(t.Context(), "j", 1)
+	_, write := l.Done(t.Context(), ref(1, 0), counts)
+	_, after := l.Done(t.Context(), ref(1, 1), counts)
+	for _, err := range []error{read, write, after} {
+		if s, _ := failure.Of(err); s != failure.Job || !strings.Contains(err.Error(), filepath.Dir(path)) || !strings.Contains(err.Error(), "record") {
+			t.Errorf("it says %v", err)
+		}
+	}
+}
+
 // TestADamagedFileIsNoSurprise: whatever page is cut off or overwritten, Open
 // says so, or the page was one that nothing leads to.
 func TestADamagedFileIsNoSurprise(t *testing.T) {

@@ -89,13 +89,17 @@ var resume = []struct {
 	}},
 	{"what a caller changes in a body that it got or gave does not show", func(b bench, r ledger.Resumer) {
 		b.started("t1")
-		p := page(0, 1)
+		p := page(0, 100)
 		b.published(1, p)
-		clear(p.Units[0].Body)
+		for _, u := range p.Units {
+			clear(u.Body)
+		}
 		for range 2 {
 			got := b.pending(r, 1)
-			b.equal("pending", got, []ledger.Planned{published(0)})
+			b.equal("first", got[0], published(0))
+			b.equal("last", got[99], published(99))
 			clear(got[0].Body)
+			clear(got[99].Body)
 		}
 	}},
 	{"an unknown job is named", func(b bench, r ledger.Resumer) {
