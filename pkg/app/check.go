@@ -43,6 +43,7 @@ func (c *Config) check(errorf errorf) error {
 	}
 	c.checkChain(&p)
 	c.checkSinks(&p)
+	c.checkRejects(&p)
 	if a := c.Admin; a != nil {
 		if _, err := admin.Address(a.Listen); err != nil {
 			p.add("admin.listen", "%q %v", a.Listen, err)

@@ -23,6 +23,7 @@ type Config struct {
 	Sink     *SinkConfig    `yaml:"sink"`
 	// Sinks are several, by name; a route in the chain says what goes where.
 	Sinks   map[string]SinkConfig `yaml:"sinks"`
+	Rejects *RejectsConfig        `yaml:"rejects"`
 	Admin   *AdminConfig          `yaml:"admin"`
 	Metrics MetricsConfig         `yaml:"metrics"`
 }
@@ -172,6 +173,11 @@ func Load(path string, sets []string, env func(string) (string, bool)) (Config, 
 // may make several jobs of one Config.
 func (c *Config) defaults() {
 	feed, job := *c.Feed, JobConfig{}
+	if c.Rejects != nil && c.Rejects.Limit == 0 {
+		rejects := *c.Rejects
+		rejects.Limit = DefaultRejects
+		c.Rejects = &rejects
+	}
 	if c.Job != nil {
 		job = *c.Job
 	}

@@ -185,15 +185,29 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
 		return nil, err
 	}
-	if need := pipe.Floor(framing.framer(), len(c.sinkNames())); need > int64(c.Pipeline.Memory) {
+	if need := pipe.Floor(framing.framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
 		return nil, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
 			c.Pipeline.Memory, config.Size(need))
+	}
+	if c.Rejects != nil {
+		if err := vetRejects(&c, loc, o); err != nil {
+			return nil, err
+		}
 	}
 	opened := []openedSink{{defaultSink, d.sinkType, d.sink}}
 	if d.sink == nil {
 		if opened, err = openSinks(ctx, &c, p, loc, o); err != nil {
 			return nil, err
 		}
+	}
+	sinks := named(opened, &c, o)
+	var rejects *pipe.Rejects
+	if c.Rejects != nil {
+		r, err := openRejects(ctx, &c, loc, o)
+		if err != nil {
+			return nil, errors.Join(err, closeSinks(opened))
+		}
+		opened, rejects = append(opened, r), c.rejects(r, o)
 	}
 	j := &Job{
 		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
@@ -206,7 +220,7 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	}
 	pp := pipe.New(pipe.Config{
 		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
-		Sinks:   named(opened, &c, o),
+		Sinks: sinks, Rejects: rejects,
 		Budget:  budget.New(int64(c.Pipeline.Memory)),
 		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
 	})

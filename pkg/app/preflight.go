@@ -158,12 +158,17 @@ func firstOf(page object.Page, o lister.Options) *object.Listed {
 
 // checkAllSinks looks at each sink.
 func checkAllSinks(ctx context.Context, c *Config, p Pipeline, l location, overwrite bool) []checked {
-	if p.Sink != nil {
-		return []checked{{"sink", untested, "it is written in Go"}}
-	}
+	o := Options{Overwrite: overwrite}
 	var all []checked
-	for _, name := range c.sinkNames() {
-		all = append(all, checkSink(ctx, c, p, name, l, Options{Overwrite: overwrite}))
+	if p.Sink != nil {
+		all = append(all, checked{"sink", untested, "it is written in Go"})
+	} else {
+		for _, name := range c.sinkNames() {
+			all = append(all, checkSink(ctx, c, p, name, l, o))
+		}
+	}
+	if c.Rejects != nil {
+		all = append(all, checkRejectsPlace(ctx, c, p, l, o))
 	}
 	return all
 }

@@ -87,6 +87,7 @@ func TestACheckFindsWhatIsInTheWay(t *testing.T) {
 		{"rows that go nowhere", nil, []string{"--set", "sink.file=null", "--set", "sink.blackhole={}"}, 0, "sink", passed, "nowhere"},
 		{"a key that is unknown", nil, []string{"--set", "sink.fil={}"}, 2, "", "", ""},
 		{"a chain that does not compile", nil, []string{"--set", "decode={json: {}}", "--set", `chain=[{filter: "a >"}]`}, 2, "", "", ""},
+		{"a chain over raw records", nil, []string{"--set", "decode={raw: {}}", "--set", `chain=[{filter: "a > 1"}]`}, 2, "", "", ""},
 		{"no sink", nil, []string{"--set", "sink=null"}, 2, "", "", ""},
 		{"a glob that is none", nil, []string{"--set", `source.s3.include=["["]`}, 2, "", "", ""},
 		{"a URL that is none", nil, []string{"--set", `source.s3.url=ftp://x/`}, 2, "", "", ""},
@@ -102,6 +103,24 @@ func TestACheckFindsWhatIsInTheWay(t *testing.T) {
 	}
 	if text, err := os.ReadFile(exists); err != nil || string(text) != "precious\n" {
 		t.Errorf("the file in the way holds %q, %v", text, err)
+	}
+}
+
+func TestACheckReadsNothingThatMustBeRestored(t *testing.T) {
+	b, path := archive(t)
+	b.Archive("p/a.ndjson", true)
+	code, got := preflight(t, Pipeline{Source: b}, path)
+	if r := b.Requests(); code != exitOK || len(r) != 1 || r[0].Key != "p/b.ndjson" {
+		t.Errorf("code %d, %+v, read %+v", code, got, r)
+	}
+}
+
+func TestACheckRefusesASinkInsideItsSource(t *testing.T) {
+	_, path := archive(t)
+	dir := t.TempDir()
+	code, got := preflight(t, Pipeline{}, path, "--set", "source.s3.url=file://"+dir, "--set", "sink.file.path="+filepath.Join(dir, "out"))
+	if k := got["sink"]; code != exitIncomplete || k.Outcome != failed || !strings.Contains(k.Detail, "inside the source") {
+		t.Errorf("code %d, %+v", code, got)
 	}
 }
 

@@ -106,7 +106,7 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
 	stderr.to(display)
 	stopping := context.AfterFunc(ctx, func() {
-		fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
+		_, _ = fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
 	})
 	r, err := j.Run(ctx)
 	stopping()
@@ -133,6 +133,9 @@ func warnings(r *report.Report) []string {
 	}
 	if in := r.Records; in.In > 0 && in.Rejected == in.In {
 		all = append(all, fmt.Sprintf("all %d records were rejected: is it the format that framing and decode say?", in.In))
+	}
+	if n := droppedRejects(r); n > 0 {
+		all = append(all, fmt.Sprintf("%d rejected records are beyond rejects.limit: they are counted, and not written", n))
 	}
 	return all
 }

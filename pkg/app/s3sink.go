@@ -103,6 +103,10 @@ func openS3Sink(ctx context.Context, c *Config, p Pipeline, s *S3SinkConfig, sou
 	if s.Partition != "" && p.Chain == nil && c.passesRaw() {
 		return nil, errors.New("partition: rows pass as they are, and one that is no JSON is in no partition: add decode: {json: {}}")
 	}
+	return newS3Sink(ctx, s, source)
+}
+
+func newS3Sink(ctx context.Context, s *S3SinkConfig, source location) (*s3sink.Sink, error) {
 	o, err := s.options(source)
 	if err != nil {
 		return nil, err
@@ -133,7 +137,13 @@ func (c *Config) passesRaw() bool {
 // blocks are what decides the rows of a block, if a sink names what it writes by
 // block; else "".
 func (c *Config) blocks() string {
-	for _, s := range c.sections() {
+	all := c.sections()
+	if c.Rejects != nil {
+		if own, err := c.Rejects.driver(); err == nil && own.S3 != nil {
+			all[rejectsSink] = &own
+		}
+	}
+	for _, s := range all {
 		if s.S3 == nil {
 			continue
 		}
@@ -141,7 +151,7 @@ func (c *Config) blocks() string {
 			Decode *DecodeConfig
 			Chain  []StepConfig
 			Sinks  map[string]*SinkConfig
-		}{c.Decode, c.Chain, c.sections()})
+		}{c.Decode, c.Chain, all})
 		if err != nil {
 			return err.Error() // it is data without cycles: there is none
 		}

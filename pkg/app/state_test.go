@@ -95,7 +95,7 @@ func keptRun(t *testing.T, dir string, f *spatetest.Faults, bucket *memobject.Bu
 type slowSender struct{ feed.Sender }
 
 func (s slowSender) Send(ctx context.Context, ms ...feed.Message) error {
-	time.Sleep(time.Second)
+	time.Sleep(5 * time.Second)
 	return s.Sender.Send(ctx, ms...)
 }
 

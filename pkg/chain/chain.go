@@ -19,6 +19,8 @@ type Batch struct {
 	Buf    []byte // what the frames are views of
 	Frames []record.Frame
 	First  int64 // index of the first frame within the object or range
+	Base   int64 // offset of Buf in the decoded object
+	From   int64 // offset in the decoded object up to which the batches before reach
 }
 
 // Output collects rows, a buffer per sink, and what became of the records. The
@@ -26,6 +28,9 @@ type Batch struct {
 type Output struct {
 	Sinks  []Rows // in the order of the pipeline's sinks
 	Counts record.Counts
+	// Rejects takes the records that were rejected, each as a line of a rejects
+	// file, whatever the sinks. Nil: nobody wants them.
+	Rejects *Rows
 	// Undecoded is the number of records that the decoder refused; they are in
 	// Counts.Rejected as well.
 	Undecoded int64
@@ -51,7 +56,7 @@ type Worker interface {
 	// Process appends the rows of b to out and counts every frame of b: out's
 	// Counts.In rises by their number, oversize ones being rejected. What it
 	// appends depends on b alone. A record that fails under the skip policy is
-	// counted; under the fail policy Process returns a *RecordError after the
+	// counted and is a row of out.Rejects; under the fail policy Process returns a *RecordError after the
 	// rows of the records before it.
 	Process(b *Batch, out *Output) error
 }

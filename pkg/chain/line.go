@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/record"
 )
 
@@ -24,8 +25,7 @@ func (line) Process(b *Batch, out *Output) error {
 	}
 	for i := 0; i < len(b.Frames); {
 		if b.Frames[i].Oversize {
-			c.In++
-			c.Rejected++
+			out.reject(b, i, failure.Undecodable, errOversize)
 			i++
 			continue
 		}

@@ -3,6 +3,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/record"
 )
 
@@ -21,8 +22,7 @@ func (r raw) Process(b *Batch, out *Output) error {
 	}
 	for i := 0; i < len(b.Frames); {
 		if b.Frames[i].Oversize {
-			c.In++
-			c.Rejected++
+			out.reject(b, i, failure.Undecodable, errOversize)
 			i++
 			continue
 		}

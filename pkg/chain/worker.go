@@ -12,8 +12,7 @@ import (
 )
 
 var (
-	errOversize = errors.New("record is over the framer's limit: raise max_record or skip it")
-	errShrunk   = errors.New("encode row: the encoder returned less than it was given: append to dst")
+	errShrunk = errors.New("encode row: the encoder returned less than it was given: append to dst")
 	// errUnmatched is an error of the record.
 	errUnmatched = errors.New("no route takes the record: end the routes with one without a condition, or skip what is unmatched")
 )
@@ -24,6 +23,7 @@ type worker struct {
 	onFailed    Policy
 	push        func(b []byte) error
 	out         *Output
+	batch       *Batch
 
 	ctx       Context
 	undecoded bool  // the decoder refused it
@@ -36,9 +36,9 @@ type worker struct {
 type mark struct{ data, ends int }
 
 func (w *worker) Process(b *Batch, out *Output) error {
-	w.out = out
+	w.out, w.batch = out, b
 	w.ctx.Object = b.Object
-	defer func() { w.out, w.ctx = nil, Context{} }()
+	defer func() { w.out, w.batch, w.ctx = nil, nil, Context{} }()
 	for i := 0; i < len(b.Frames); {
 		n, err := w.run(b, i)
 		if err != nil {
@@ -107,8 +107,7 @@ func (w *worker) fail(r failure.Reason, p Policy, err error) error {
 	if p == Fail {
 		return recordError(w.ctx.Index, r, err)
 	}
-	w.out.Counts.In++
-	w.out.Counts.Rejected++
+	w.out.reject(w.batch, int(w.ctx.Index-w.batch.First), r, err)
 	if w.undecoded {
 		w.out.Undecoded++
 	}

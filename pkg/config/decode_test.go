@@ -221,6 +221,19 @@ func TestAMistakeInTheProgramIsAnErrorToo(t *testing.T) {
 	}
 }
 
+func TestAFieldThatIsNotExportedTakesNoKey(t *testing.T) {
+	doc, err := config.Parse("f.yaml", []byte("a: 1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		_ int `yaml:"a"`
+	}
+	if err := doc.Decode(&s); err == nil || !strings.Contains(err.Error(), "a: unknown key") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNumbersThatAreNone(t *testing.T) {
 	for _, text := range []string{"NaN", "inf", "1e3", "1.0", "0x10", "1_000", "''", "1 2"} {
 		doc, err := config.Parse("f.yaml", []byte("a: "+text), nil)

@@ -14,7 +14,9 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/inspect"
+	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/object/memobject"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 func gz(t *testing.T, text string) string {
@@ -176,5 +178,26 @@ func TestAnObjectThatChangedIsNotMixed(t *testing.T) {
 	o.Version = ""
 	if f, err := inspect.Object(t.Context(), &b, o, inspect.Metadata{}, inspect.Options{}); err == nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// late learns only at its close that the object has changed.
+type late struct{ object.Opener }
+
+func (l late) Pin(o unit.Object) object.Pinned { return lateClose{l.Opener.Pin(o)} }
+
+type lateClose struct{ object.Pinned }
+
+func (l lateClose) Close() error {
+	return errors.Join(l.Pinned.Close(), failure.New(failure.Member, failure.ETagDrift, errors.New("changed")))
+}
+
+func TestAChangeThatShowsAtTheEndIsHeard(t *testing.T) {
+	for _, n := range []int{1, 300_000} {
+		var b memobject.Bucket
+		o := b.Put("x", bytes.Repeat([]byte("{\"a\":1}\n"), n))
+		if f, err := inspect.Object(t.Context(), late{&b}, o, inspect.Metadata{}, inspect.Options{}); err == nil {
+			t.Errorf("%+v", f)
+		}
 	}
 }

@@ -19,6 +19,7 @@ type writer struct {
 	series  int
 	counts  unit.Counts
 	pending chan error // of the write under way; nil: none
+	part    int        // blocks of rejects written of the segment at hand
 }
 
 // put writes the rows of a segment, which it owns from now on. It returns the
@@ -70,11 +71,17 @@ func (w *writer) wait() error {
 
 func (w *writer) write(ctx context.Context, segment int, rows []chain.Rows) error {
 	defer w.pipe.putRows(rows)
-	for i := range rows {
+	for i := range rows[:w.pipe.outputs] {
 		if err := w.writeSink(ctx, i, segment, &rows[i]); err != nil {
 			return err
 		}
 	}
+	for i := w.pipe.outputs; i < len(rows); i++ {
+		if _, err := w.writeRejects(ctx, segment, &rows[i], true); err != nil {
+			return err
+		}
+	}
+	w.part = 0
 	return nil
 }
 

@@ -19,6 +19,7 @@ type cursor struct {
 	member
 	object *unit.Object
 	index  int64 // records framed
+	origin int64 // offset in the object at which the decoded stream begins
 	base   int64 // offset of the buffer in the decoded stream
 	taken  int64 // offset up to which bytes are in segments
 }
@@ -65,7 +66,8 @@ func (r *run) open(c *cursor) (frame.Framer, io.Reader, error) {
 			r.metrics.codec(c.object.Key, codec.Plain)
 		}
 		f := frame.InRange(r.w.framer, *g)
-		f.Reset(max(g.Start-1, 0))
+		c.origin = max(g.Start-1, 0)
+		f.Reset(c.origin)
 		return f, &r.src, nil
 	}
 	r.w.framer.Reset(0)
@@ -158,6 +160,9 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 			next := c.base + int64(frames[n-1].Next)
 			sealed := r.cut.Take(next - c.taken)
 			c.taken = next
+			if err == nil {
+				err = r.spill(ctx)
+			}
 			if sealed && err == nil {
 				err = r.seal(ctx)
 			}
@@ -173,11 +178,14 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 // process runs the chain on frames of one segment and returns how many of them
 // it dealt with.
 func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) (int, error) {
-	if r.out.Sinks == nil {
-		r.out.Sinks = r.takeRows()
+	if r.rows == nil {
+		r.take()
 	}
 	before, undecoded := r.out.Counts, r.out.Undecoded
-	b := chain.Batch{Object: c.object, Buf: buf, Frames: frames, First: c.index}
+	b := chain.Batch{
+		Object: c.object, Buf: buf, Frames: frames, First: c.index,
+		Base: c.origin + c.base, From: c.origin + c.taken,
+	}
 	for i := range r.out.Sinks {
 		r.out.Sinks[i].Data = room(r.out.Sinks[i].Data)
 	}
@@ -193,8 +201,8 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 	r.metrics.framed(frames[:n])
 	if err == nil {
 		var held int64
-		for i := range r.out.Sinks {
-			held += r.out.Sinks[i].Bytes()
+		for i := range r.rows {
+			held += r.rows[i].Bytes()
 		}
 		err = r.mem.block(held)
 	}

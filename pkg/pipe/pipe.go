@@ -8,6 +8,7 @@
 package pipe
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -46,6 +47,8 @@ type Config struct {
 	Chain  chain.Constructor
 	Sinks  []NamedSink
 	Budget *budget.Budget
+	// Rejects takes the records that are rejected; nil: they are only counted.
+	Rejects *Rejects
 	// Threads bounds how many pieces go through the chain at once.
 	Threads int
 	// Force overrides the codec that the content shows; "" goes by content.
@@ -63,6 +66,7 @@ type Pipe struct {
 	threads chan struct{} // its capacity is the bound
 	metrics metrics
 	need    int // bytes of the longest record with its delimiter
+	outputs int // sinks that the chain knows; rejects go to the one behind them
 
 	mu      sync.Mutex
 	workers []*worker      // idle; guarded by mu
@@ -71,7 +75,12 @@ type Pipe struct {
 
 // New returns a pipe over c.
 func New(c Config) *Pipe {
+	outputs := len(c.Sinks)
+	if c.Rejects != nil {
+		c.Sinks = append(slices.Clone(c.Sinks), c.Rejects.NamedSink)
+	}
 	return &Pipe{
+		outputs: outputs,
 		config:  c,
 		threads: make(chan struct{}, c.Threads),
 		metrics: newMetrics(c),

@@ -195,10 +195,12 @@ func TestSegmentsEndAtTheFirstRecordThatReachesTheBound(t *testing.T) {
 }
 
 func TestARecordThatEndsAtTheBoundEndsItsSegment(t *testing.T) {
-	const size = 1 << 10
+	const size = 500 // so that neither pieces nor batches end there
 	k := newKit(t)
 	row := append(bytes.Repeat([]byte{'x'}, size-1), '\n')
-	u := k.unit(k.bucket.Put("a", bytes.Repeat(row, segment.Bytes/size+1)))
+	n := segment.Bytes/size - 1
+	last := append(bytes.Repeat([]byte{'y'}, segment.Bytes-n*size-1), '\n')
+	u := k.unit(k.bucket.Put("a", slices.Concat(bytes.Repeat(row, n), last, row)))
 	k.rest(k.pipe(capturesink.Options{}), u)
 	var got []int
 	for _, c := range k.sink.Calls() {
@@ -206,7 +208,7 @@ func TestARecordThatEndsAtTheBoundEndsItsSegment(t *testing.T) {
 			got = append(got, c.Block.Rows)
 		}
 	}
-	if want := []int{segment.Bytes / size, 1}; !slices.Equal(got, want) {
+	if want := []int{n + 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("blocks of %v rows, want %v", got, want)
 	}
 }

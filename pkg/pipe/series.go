@@ -77,7 +77,9 @@ type run struct {
 	src     source
 	cut     segment.Cutter
 	segment int
-	out     chain.Output // its rows are taken when there is something to put in
+	rows    []chain.Rows // of the segment at hand; taken when there is something to put in
+	out     chain.Output // its rows are those
+	gone    int          // rejects that are out of rows
 	writer  writer
 	decoded int64
 }
@@ -101,7 +103,7 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (counts unit.Counts
 		// Neither the write under way nor the requests sent ahead outlive the
 		// series.
 		err = errors.Join(err, r.writer.wait(), r.objects.Close())
-		p.putRows(r.out.Sinks)
+		p.putRows(r.rows)
 	}()
 	if err := r.read(ctx); err != nil {
 		return unit.Counts{}, err
@@ -159,15 +161,18 @@ func (r *run) closeGroup(ctx context.Context) error {
 
 // seal ends the segment and hands its rows to the sinks.
 func (r *run) seal(ctx context.Context) error {
-	rows, n := r.out.Sinks, r.segment
-	r.out.Sinks = nil // by the time the next are needed, a fast sink is done with these
+	rows, n := r.rows, r.segment
+	if r.out.Rejects != nil {
+		r.gone += len(r.out.Rejects.Ends)
+	}
+	r.rows, r.out.Sinks, r.out.Rejects = nil, nil, nil // by the time the next are needed, a fast sink is done with these
 	r.segment++
 	return r.writer.put(ctx, n, rows)
 }
 
 // member reads one member and settles what a fault of it means.
 func (r *run) member(ctx context.Context, m member) error {
-	counts, undecoded := r.out.Counts, r.out.Undecoded
+	counts, undecoded, rejects := r.out.Counts, r.out.Undecoded, r.rejects()
 	framed, err := r.frames(ctx, m)
 	f := unit.Fault{Member: m.ordinal, Record: framed, Framed: framed}
 	if err == nil {
@@ -181,6 +186,7 @@ func (r *run) member(ctx context.Context, m member) error {
 		}
 		if wrong || m.void {
 			r.out.Counts = counts
+			r.takeBack(rejects)
 		}
 	}
 	if err == nil || r.found == nil || !failure.Is(err, failure.Member) {

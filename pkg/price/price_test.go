@@ -84,6 +84,14 @@ func TestTime(t *testing.T) {
 	}
 }
 
+func TestNoMoreRunAtOnceThanThereAreUnits(t *testing.T) {
+	for n, want := range map[int]int{0: 0, 2: 2, 2000: 1000} {
+		if got := price.Of(units(n, 1, 1), price.Function{}).Concurrency; got != want {
+			t.Errorf("%d units: %d at once, want %d", n, got, want)
+		}
+	}
+}
+
 func TestMoreIsNeverSlowerNorLessCheaper(t *testing.T) {
 	w := units(3000, 64<<20, 8)
 	last := price.Of(w, price.Function{Concurrency: 1})

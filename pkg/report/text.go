@@ -62,7 +62,7 @@ func (r *Report) Text(w io.Writer) error {
 
 // writeDead names a dead unit's objects, each with what is bad about it; where
 // the unit's own failure kept all of them, that once.
-func writeDead(w io.Writer, d Dead) {
+func writeDead(w *bufio.Writer, d Dead) {
 	if len(d.Objects) == 0 || d.Objects[0].Reason == "" {
 		fmt.Fprintf(w, "  dead      %s after %s: %s\n", d.Reason, count(d.Attempts, "attempt"), strings.TrimSpace(d.Detail))
 	}

@@ -125,6 +125,16 @@ func TestSizeIsBeforeCompressionAndIsKept(t *testing.T) {
 	}
 }
 
+func TestNoSizeIsExceeded(t *testing.T) {
+	for _, f := range []sample.Format{sample.NDJSON, sample.JSONArray, sample.CSV} {
+		for size := int64(1000); size < 5000; size += 3 {
+			if b, n := make1(t, sample.Object{Format: f, From: march, Size: size}); int64(len(b)) > size || n.Bytes != int64(len(b)) {
+				t.Fatalf("%s of %d bytes: %d bytes, %+v", f, size, len(b), n)
+			}
+		}
+	}
+}
+
 func TestWhatIsCompressedIsWhatIsPlain(t *testing.T) {
 	o := sample.Object{Seed: 3, From: march, Size: 1 << 17}
 	want, n := make1(t, o)
@@ -164,6 +174,10 @@ func TestAWriterThatFailsIsHeard(t *testing.T) {
 				if _, err := o.Write(&full{left}); !errors.Is(err, errFull) {
 					t.Errorf("%s, %s, after %d bytes: %v", f, c, left, err)
 				}
+			}
+			// So small that nothing may be written before the end.
+			if _, err := (sample.Object{Format: f, Compression: c, From: march}).Write(&full{20}); !errors.Is(err, errFull) {
+				t.Errorf("%s, %s, at the end: %v", f, c, err)
 			}
 		}
 	}

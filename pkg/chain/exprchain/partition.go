@@ -83,7 +83,7 @@ func (k *keyer) key(row []byte) (string, error) {
 	raw, err := k.value(k.scope)
 	switch {
 	case err != nil && k.lacks():
-		return "", nil //nolint:nilerr // see Key
+		return "", nil // see Key
 	case err != nil:
 		return "", err
 	case isNull(raw):

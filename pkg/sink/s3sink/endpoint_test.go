@@ -75,7 +75,8 @@ func objects(t *testing.T, client *s3.Client, bucket, prefix string) (data map[s
 
 func TestConformanceOnEndpoint(t *testing.T) {
 	client, bucket := endpoint(t)
-	for name, o := range variants() {
+	for _, name := range []string{"gzip", "zstd and partitioned"} {
+		o := variants()[name]
 		t.Run(name, func(t *testing.T) {
 			stores := 0
 			sinktest.Run(t, sinktest.Harness{
@@ -134,6 +135,20 @@ func TestKeysOfAnyPartitionAreWrittenToEndpoint(t *testing.T) {
 func TestFaultsLeaveNoUploadOnEndpoint(t *testing.T) {
 	client, bucket := endpoint(t)
 	rows := strings.Repeat("0123456789", 1<<20+1)
+	open := func() int {
+		out, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.Uploads)
+	}
+	begun, err := client.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &bucket, Key: aws.String("k")})
+	if err != nil || open() != 1 {
+		t.Fatalf("the endpoint lists %d uploads, and one is open: %v", open(), err)
+	}
+	if _, err := client.AbortMultipartUpload(t.Context(), &s3.AbortMultipartUploadInput{Bucket: &bucket, Key: aws.String("k"), UploadId: begun.UploadId}); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"part", "complete"} {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, applied %t", name, applied), func(t *testing.T) {
@@ -147,9 +162,8 @@ func TestFaultsLeaveNoUploadOnEndpoint(t *testing.T) {
 				}
 				f.name = ""
 				write(t, s, block(0, 0, rows))
-				out, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
-				if err != nil || len(out.Uploads) != 0 {
-					t.Errorf("%d uploads are open, %v", len(out.Uploads), err)
+				if n := open(); n != 0 {
+					t.Errorf("%d uploads are open", n)
 				}
 				data, etags := objects(t, client, bucket, fmt.Sprintf("%s-%t/", name, applied))
 				for key, got := range data {
