@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/frame/frametest"
 	"github.com/spate-go/spate/pkg/object/memobject"
@@ -90,11 +91,25 @@ func TestSink(t *testing.T) {
 			return &postSink{url: s.URL}, s.read
 		},
 		Broken: func(t *testing.T) sink.Sink {
-			s := httptest.NewServer(http.NotFoundHandler())
-			t.Cleanup(s.Close)
+			s := httptest.NewServer(nil)
+			s.Close() // so that nothing listens there
 			return &postSink{url: s.URL}
 		},
 	})
+}
+
+func TestAnswersThatAreErrors(t *testing.T) {
+	for code, want := range map[int]failure.Scope{
+		http.StatusForbidden: failure.Job, http.StatusUnprocessableEntity: failure.Unit,
+		http.StatusTooManyRequests: failure.Transient, http.StatusServiceUnavailable: failure.Transient,
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
+		err := (&postSink{url: s.URL}).Write(t.Context(), &sink.Block{Token: "a", Rows: 1, Data: []byte("{}\n")})
+		if scope, _ := failure.Of(err); err == nil || scope != want {
+			t.Errorf("%d: %v", code, err)
+		}
+		s.Close()
+	}
 }
 
 func TestBothInAJob(t *testing.T) {
@@ -107,7 +122,10 @@ func TestBothInAJob(t *testing.T) {
 		Decode:   &app.DecodeConfig{JSON: &app.JSONConfig{}},
 		Chain:    []app.StepConfig{{Filter: "n > 1"}},
 	}
-	r, err := app.Run(t.Context(), c, app.Pipeline{Framer: newLengthFramer, Sink: &postSink{url: s.URL}, Source: bucket})
+	t.Setenv("ROWS_URL", s.URL)
+	p := pipeline()
+	p.Source = bucket
+	r, err := app.Run(t.Context(), c, p)
 	if err != nil {
 		t.Fatal(err)
 	}

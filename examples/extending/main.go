@@ -11,9 +11,11 @@ import (
 	"github.com/spate-go/spate/pkg/app"
 )
 
-func main() {
-	app.Main(app.Pipeline{
+func main() { app.Main(pipeline()) }
+
+func pipeline() app.Pipeline {
+	return app.Pipeline{
 		Framer: newLengthFramer,
 		Sink:   &postSink{url: os.Getenv("ROWS_URL")},
-	})
+	}
 }

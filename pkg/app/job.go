@@ -24,9 +24,8 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/app/internal/admin"
-	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/chain"
-	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/memfeed"
@@ -37,7 +36,6 @@ import (
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/object"
-	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/reader"
 	"github.com/spate-go/spate/pkg/report"
@@ -162,81 +160,6 @@ func Open(ctx context.Context, c Config, p Pipeline, o Options) (j *Job, err err
 	return j, nil
 }
 
-// join makes a job of its drivers, opening the sink if d has none.
-func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
-	src := c.Source.S3
-	filter, err := filterOf(src, loc)
-	if err != nil {
-		return nil, err
-	}
-	newChain, err := newChain(&c, p)
-	if err != nil {
-		return nil, err
-	}
-	framing := c.framing(p).only(forced(src))
-	digests := ledger.Digests{
-		Plan: plan.PlanDigest(plan.Listing{
-			URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
-			After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: framing.cut,
-		}),
-		Read: readDigest(&c, p),
-	}
-	o.state = d.state
-	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
-		return nil, err
-	}
-	if need := pipe.Floor(framing.framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
-		return nil, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
-			c.Pipeline.Memory, config.Size(need))
-	}
-	if c.Rejects != nil {
-		if err := vetRejects(&c, loc, o); err != nil {
-			return nil, err
-		}
-	}
-	opened := []openedSink{{defaultSink, d.sinkType, d.sink}}
-	if d.sink == nil {
-		if opened, err = openSinks(ctx, &c, p, loc, o); err != nil {
-			return nil, err
-		}
-	}
-	sinks := named(opened, &c, o)
-	var rejects *pipe.Rejects
-	if c.Rejects != nil {
-		r, err := openRejects(ctx, &c, loc, o)
-		if err != nil {
-			return nil, errors.Join(err, closeSinks(opened))
-		}
-		opened, rejects = append(opened, r), c.rejects(r, o)
-	}
-	j := &Job{
-		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
-		ledger: d.ledger, state: d.state, feed: d.feed, sender: d.sender, sinks: opened, finalizer: finalizer.New(d.ledger),
-		digests: digests,
-	}
-	if o.Limit > 0 {
-		j.limit = new(atomic.Int64)
-		j.limit.Store(o.Limit)
-	}
-	pp := pipe.New(pipe.Config{
-		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
-		Sinks: sinks, Rejects: rejects,
-		Budget:  budget.New(int64(c.Pipeline.Memory)),
-		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
-	})
-	j.records, j.read = pp.Records(), pp.BytesRead()
-	j.reader = reader.New(d.ledger, pp, reader.Options{
-		ReadDigest: j.digests.Read, Log: o.Log,
-		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
-		Latency: o.Metrics.Histogram(metric.E2ELatency, labels(&c, "pipeline", "run")...),
-	})
-	j.progress.meter(o.Metrics, &c)
-	listing := c.listing(loc, filter, framing)
-	listing.Kept, listing.Registry, listing.Labels = j.progress.kept, o.Metrics, labels(&c, "source", "s3")
-	j.lister = lister.New(d.bucket, d.ledger, d.sender, listing)
-	return j, nil
-}
-
 // Run runs the job to its end and reports. When ctx ends it stops: nothing new
 // is read, units at hand have the drain time to finish. The error is of what
 // kept the job from being reported at all; the verdict is in the report.
@@ -293,21 +216,26 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 // is the same start.
 func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
 	token := rand.Text()
-	for range 3 {
+	err = again(ctx, func() (err error) {
 		meta, err = j.ledger.Start(ctx, j.name, token, j.digests)
-		if err == nil || errors.Is(err, ledger.ErrActive) {
-			break
-		}
-	}
+		return err
+	})
 	return meta, err
+}
+
+// again repeats a call of the ledger that a passing fault of it may have failed.
+func again(ctx context.Context, call func() error) error {
+	p := backoff.Policy{Base: 100 * time.Millisecond, Max: time.Second, Retries: 3}
+	return backoff.Retry(ctx, p, func(err error) bool { return !ledger.Final(err) }, call)
 }
 
 // report is the verdict of the ledger, and what the ledger cannot know.
 func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error) {
-	r, err := j.finalizer.Report(ctx, j.name)
-	for i := 0; err != nil && i < 3; i++ { // all the work is in it
+	var r *report.Report
+	err := again(ctx, func() (err error) { // all the work is in it
 		r, err = j.finalizer.Report(ctx, j.name)
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

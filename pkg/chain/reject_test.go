@@ -70,7 +70,7 @@ func strict(onUndecoded, onError chain.Policy) chain.Constructor {
 		case "failing":
 			return false, errors.New("step: fails")
 		case "long":
-			return false, errors.New(strings.Repeat("é", 1000))
+			return false, errors.New("x" + strings.Repeat("é", 1000))
 		case "panicking":
 			panic("step")
 		}
@@ -133,7 +133,7 @@ func TestAnErrorsTextIsBoundedInALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := rejects(t, out.Rejects)[0].Detail
-	if len(d) > 1100 || !utf8.ValidString(d) || strings.Contains(d, "\uFFFD") || strings.TrimLeft(d, "é") != "…" {
+	if len(d) > 1100 || !utf8.ValidString(d) || strings.Contains(d, "\uFFFD") || strings.TrimLeft(d, "xé") != "…" {
 		t.Errorf("%d bytes: %q", len(d), d)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/reject"
+	"github.com/spate-go/spate/pkg/segment"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 	"github.com/spate-go/spate/pkg/unit"
@@ -62,8 +63,11 @@ func (k *rejecting) rejectTokens() []string {
 func (k *rejecting) records(objects map[string][]byte) (all []byte) {
 	k.t.Helper()
 	for _, b := range k.blocks() {
-		for line := range bytes.Lines(b.Data) {
-			var l reject.Line
+		for line := range bytes.Lines(bytes.Clone(b.Data)) {
+			var l struct {
+				Key    string
+				Offset int64
+			}
 			if err := json.Unmarshal(line, &l); err != nil {
 				k.t.Fatalf("%v: %q", err, line)
 			}
@@ -92,7 +96,7 @@ func mixed(n, size int) (all, refused []byte) {
 
 func TestEveryRefusedRecordIsWrittenInOrderAndAgainTheSame(t *testing.T) {
 	k := newRejecting(t)
-	a, badA := mixed(60_000, 200)
+	a, badA := mixed(15_000, 800)
 	b, badB := mixed(5, 20)
 	objects := map[string][]byte{"a.gz": a, "b": b}
 	u := k.unit(k.bucket.Put("a.gz", zipped(t, a)), k.bucket.Put("b", b))
@@ -100,16 +104,19 @@ func TestEveryRefusedRecordIsWrittenInOrderAndAgainTheSame(t *testing.T) {
 	if got := k.records(objects); !bytes.Equal(got, append(badA, badB...)) {
 		t.Errorf("rejects of %d bytes differ from the %d refused", len(got), len(badA)+len(badB))
 	}
-	if n := counts.Sinks["rejects"].Records; n != 60_005 || counts.Rejected != n || counts.Sinks["out"].Records != n || counts.Out != n {
+	if n := counts.Sinks["rejects"].Records; n != 15_005 || counts.Rejected != n || counts.Sinks["out"].Records != n || counts.Out != n {
 		t.Errorf("counts %+v", counts)
 	}
 	blocks := k.blocks()
-	for _, b := range blocks {
+	for i, b := range blocks {
+		if first := i == 0 || blocks[i-1].Segment != b.Segment; first && b.Part != 0 || !first && b.Part != blocks[i-1].Part+1 {
+			t.Errorf("block %d is part %d of segment %d", i, b.Part, b.Segment)
+		}
 		if want := sink.Token(u.ID(), "rejects", b.Series, b.Segment, b.Part, b.Data); b.Token != want {
 			t.Errorf("token %s, want %s", b.Token, want)
 		}
 	}
-	if len(blocks) < 5 || blocks[0].Segment == blocks[len(blocks)-1].Segment || len(k.rejects.Committed()) == 0 {
+	if len(blocks) < 4 || blocks[0].Segment == blocks[len(blocks)-1].Segment || len(k.rejects.Committed()) == 0 {
 		t.Errorf("%d blocks, committed %v", len(blocks), k.rejects.Committed())
 	}
 	first, rows := k.rejectTokens(), k.tokens()
@@ -134,11 +141,11 @@ func TestEveryRefusedRecordIsWrittenInOrderAndAgainTheSame(t *testing.T) {
 // the unit nor take memory that it does not have.
 func TestASegmentOfRejectsIsWrittenBlockByBlock(t *testing.T) {
 	k := newRejecting(t)
-	data := append(bytes.Repeat([]byte("x\n"), 400_000), "{}\n"...)
+	data := append(bytes.Repeat([]byte("x\n"), 80_000), "{}\n"...)
 	u := k.unit(k.bucket.Put("a", data))
 	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), 2))
 	counts := k.rest(k.pipe(capturesink.Options{}, nil), u)
-	if got := k.records(map[string][]byte{"a": data}); !bytes.Equal(got, data[:800_000]) {
+	if got := k.records(map[string][]byte{"a": data}); !bytes.Equal(got, data[:160_000]) {
 		t.Errorf("%d bytes of rejects", len(got))
 	}
 	blocks, rows := k.blocks(), int64(0)
@@ -147,15 +154,20 @@ func TestASegmentOfRejectsIsWrittenBlockByBlock(t *testing.T) {
 			t.Errorf("block %d: %d.%d of %d bytes and %d rows", i, b.Segment, b.Part, len(b.Data), b.Rows)
 		}
 		rows += int64(b.Rows)
+		// Wherever the batches end, the row that reaches 4 MiB ends a block.
+		last := bytes.LastIndexByte(b.Data[:len(b.Data)-1], '\n') + 1
+		if i < len(blocks)-1 && (len(b.Data) < 4<<20 || last >= 4<<20) {
+			t.Errorf("block %d ends at %d, its last row begins at %d", i, len(b.Data), last)
+		}
 	}
-	if c := counts.Sinks["rejects"]; len(blocks) < 10 || rows != 400_000 || c.Records != rows || c.Blocks != int64(len(blocks)) {
+	if c := counts.Sinks["rejects"]; len(blocks) < 3 || rows != 80_000 || c.Records != rows || c.Blocks != int64(len(blocks)) {
 		t.Errorf("%d blocks of %d rows, counted %+v", len(blocks), rows, c)
 	}
 }
 
 func TestRejectsThatAreNotAdmittedAreCounted(t *testing.T) {
 	k := newRejecting(t)
-	data, _ := mixed(60_000, 200)
+	data, _ := mixed(15_000, 800)
 	u := k.unit(k.bucket.Put("a", data))
 	var asked []string
 	q := sink.NewQuota(9 << 20)
@@ -188,24 +200,57 @@ func TestAMemberOfAnotherFormatLeavesNoRejectsInItsSegment(t *testing.T) {
 	if n := counts.Sinks["rejects"].Records; n != 18 || counts.Rejected != 18 {
 		t.Errorf("counts %+v", counts)
 	}
-	first := k.rejectTokens()
-	if k.rest(k.pipe(capturesink.Options{}, nil), u, k.faults[0]); !slices.Equal(k.rejectTokens(), first) {
+	first, f := k.rejectTokens(), k.faults[0]
+	if k.rest(k.pipe(capturesink.Options{}, nil), u, f); !slices.Equal(k.rejectTokens(), first) {
 		t.Errorf("the repeat's blocks differ: %v, %v", k.rejectTokens(), first)
 	}
 }
 
-func TestBlocksOfALongMemberOfAnotherFormatComeAgainTheSame(t *testing.T) {
-	k := newRejecting(t)
-	few, csv := bytes.Repeat([]byte("few\n"), 9), bytes.Repeat([]byte("a,b,c\n"), 100_000)
-	u := k.unit(k.bucket.Put("a", few), k.bucket.Put("csv", csv), k.bucket.Put("d", few))
-	counts := k.rest(k.pipe(capturesink.Options{}, nil), u)
-	got := k.records(map[string][]byte{"a": few, "csv": csv, "d": few})
-	if len(k.faults) != 1 || counts.Rejected != 18 || !bytes.HasPrefix(got, append(few, csv[:60_000]...)) || !bytes.HasSuffix(got, few) {
-		t.Fatalf("faults %+v, counts %+v", k.faults, counts.Counts)
+func TestALongMemberOfAnotherFormatLeavesWhatIsWrittenAlone(t *testing.T) {
+	few := bytes.Repeat([]byte("few\n"), 9)
+	for name, c := range map[string]struct {
+		good   int64 // bytes of the first member beside the few
+		csv    []byte
+		blocks int
+	}{
+		"of blocks":         {0, bytes.Repeat([]byte("a,b,c\n"), 60_000), 3},
+		"of segments":       {0, bytes.Repeat(append(bytes.Repeat([]byte("a,"), 50_000), '\n'), 120), 3},
+		"across a boundary": {segment.Bytes - 50_000, bytes.Repeat(append(bytes.Repeat([]byte("a,"), 50), '\n'), 1000), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newRejecting(t)
+			a := append(bytes.Clone(few), bytes.Repeat([]byte("{\"a\":1}\n"), int(c.good/8))...)
+			u := k.unit(k.bucket.Put("a", a), k.bucket.Put("csv", zipped(t, c.csv)), k.bucket.Put("d", few))
+			counts := k.rest(k.pipe(capturesink.Options{}, nil), u)
+			got := k.records(map[string][]byte{"a": a, "csv": c.csv, "d": few})
+			if len(k.faults) != 1 || counts.Rejected != 18 || !bytes.HasPrefix(got, few) {
+				t.Fatalf("faults %+v, counts %+v", k.faults, counts.Counts)
+			}
+			blocks := k.blocks()
+			if last := blocks[len(blocks)-1]; len(blocks) < c.blocks || last.Rows != 9 || !bytes.HasSuffix(got, few) {
+				t.Errorf("%d blocks, %d rows in the last", len(blocks), last.Rows)
+			}
+			first, f := k.rejectTokens(), k.faults[0]
+			if k.rest(k.pipe(capturesink.Options{}, nil), u, f); !slices.Equal(k.rejectTokens(), first) {
+				t.Errorf("the repeat's blocks differ: %v, %v", k.rejectTokens(), first)
+			}
+		})
 	}
-	first := k.rejectTokens()
-	if k.rest(k.pipe(capturesink.Options{}, nil), u, k.faults[0]); !slices.Equal(k.rejectTokens(), first) {
-		t.Errorf("the repeat's blocks differ: %v, %v", k.rejectTokens(), first)
+}
+
+func TestAMemberOfAnotherFormatLeavesTheRejectsBeforeItAlone(t *testing.T) {
+	k := newRejecting(t)
+	// About as many as fill a block: of some the rest of a batch stays behind.
+	for n := 23_000; n < 27_000; n += 500 {
+		many := append(bytes.Repeat([]byte("few\n"), n), "{}\n"...)
+		u := k.unit(k.bucket.Put("a", many), k.bucket.Put("csv", bytes.Repeat([]byte("a,b\n"), 100)))
+		k.rest(k.pipe(capturesink.Options{}, nil), u)
+		if got := k.records(map[string][]byte{"a": many}); len(k.faults) != 1 || !bytes.Equal(got, many[:4*n]) {
+			t.Fatalf("%d bytes of %d rejects, faults %+v", len(got), n, k.faults)
+		}
+		if b := k.blocks()[0]; n == 23_000 && len(b.Data) >= 4<<20 || n == 26_500 && len(b.Data) < 4<<20 {
+			t.Fatalf("%d rejects make a block of %d bytes", n, len(b.Data))
+		}
 	}
 }
 

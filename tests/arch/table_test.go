@@ -87,9 +87,11 @@ var allowed = map[string][]string{
 
 	"tests/arch":  nil,
 	"tests/bench": {"pkg/sample"},
+	"tests/docs":  {"pkg/app"},
 	"tests/e2e":   {anything},
 
-	"tests/bench/typed": {"pkg/app", "pkg/chain", "pkg/decode", "pkg/decode/jsondecode"},
+	"examples/extending": {"pkg/app", "pkg/failure", "pkg/frame", "pkg/record", "pkg/sink", "pkg/unit"},
+	"tests/bench/typed":  {"pkg/app", "pkg/chain", "pkg/decode", "pkg/decode/jsondecode"},
 }
 
 // libraries is who may import which module from outside, a package standing

@@ -105,7 +105,6 @@ var base = []struct{ key, line string }{
 }
 
 func TestPipelineFilesOfThePagesLoad(t *testing.T) {
-	env := func(name string) (string, bool) { return "/home/me", name == "PWD" }
 	for _, page := range pages(t) {
 		if page == "docs/CHAINS.md" {
 			continue // tests/e2e runs its examples, wrong ones too
@@ -115,27 +114,47 @@ func TestPipelineFilesOfThePagesLoad(t *testing.T) {
 			if b.lang != "yaml" {
 				continue
 			}
-			// It stands in the file where it stands on the page, so that an error
-			// names the page's line.
-			file := strings.Repeat("\n", b.line-1) + b.text
-			has := func(key string) bool { return regexp.MustCompile("(?m)^" + key + ":").MatchString(b.text) }
-			for _, s := range base {
-				if !has(s.key) && !has(s.key+"s") {
-					file += s.line + "\n"
-				}
-			}
-			if has("chain") && !has("decode") {
-				file += "decode: {json: {}}\n"
-			}
-			path := filepath.Join(t.TempDir(), filepath.Base(page))
-			if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := app.Load(path, nil, env); err != nil {
+			if err := load(t, page, b); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}
 	}
+}
+
+func TestAWrongPipelineFileIsNamedByItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"chain:\n  - filter: \"n > 1\"\n":                "",
+		"sinks: {a: {stdout: {}}}\nfeed: {memory: {}}\n": "",
+		"# a comment\nframing: {jsn: {}}\n":              "page.md:8: framing.jsn: unknown key",
+		"chain:\n  - filter: \"n >\"\n":                  "page.md:8: chain[0].filter",
+	} {
+		err := load(t, "docs/page.md", block{line: 7, text: text})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// load reads a YAML block as a pipeline file in which it stands where it stands
+// on its page, so that an error names the page's line.
+func load(t *testing.T, page string, b block) error {
+	t.Helper()
+	file := strings.Repeat("\n", b.line-1) + b.text
+	has := func(key string) bool { return regexp.MustCompile("(?m)^" + key + ":").MatchString(b.text) }
+	for _, s := range base {
+		if !has(s.key) && !has(s.key+"s") {
+			file += s.line + "\n"
+		}
+	}
+	if has("chain") && !has("decode") {
+		file += "decode: {json: {}}\n"
+	}
+	path := filepath.Join(t.TempDir(), filepath.Base(page))
+	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.Load(path, nil, func(name string) (string, bool) { return "/home/me", name == "PWD" })
+	return err
 }
 
 func TestGoCodeOfThePagesIsThatOfTheExamples(t *testing.T) {

@@ -24,7 +24,7 @@ source: {s3: {url: "file://%s", target: 1MiB}}
 feed: {memory: {attempt_cap: 2}}
 framing: {%s: {max_record: 4KiB}}
 decode: {json: {}}
-chain: [{filter: "n / 2 >= 0"}]
+chain: [{filter: "n / 2 > -9"}]
 sink: {file: {path: %q}}
 rejects: {url: %q%s}
 `, source, framing, out, url, more))
@@ -71,7 +71,7 @@ func sorted(data []byte) []string {
 	return lines
 }
 
-func TestRejectsAreRepairedAndRunAgain(t *testing.T) {
+func TestRejectedRecordsAreRepairedAndRunAgain(t *testing.T) {
 	dir := t.TempDir()
 	src, out, rejects := filepath.Join(dir, "src"), filepath.Join(dir, "out"), filepath.Join(dir, "rejects")
 	data, bad := damaged(100_000)

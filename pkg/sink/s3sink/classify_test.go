@@ -80,6 +80,7 @@ func TestRefusalsAreClassifiedByMeaning(t *testing.T) {
 		"a new bucket":           {307, "TemporaryRedirect", "", failure.Transient, failure.RetriesExhausted, nil},
 		"two at once":            {409, "OperationAborted", "", failure.Transient, failure.RetriesExhausted, nil},
 		"too many requests":      {429, "TooManyRequests", "", failure.Transient, failure.RetriesExhausted, nil},
+		"an upload that is gone": {404, "NoSuchUpload", "", failure.Transient, failure.RetriesExhausted, nil},
 		"slow down":              {503, "SlowDown", "", failure.Transient, failure.RetriesExhausted, nil},
 		"an error of theirs":     {500, "InternalError", "", failure.Transient, failure.RetriesExhausted, nil},
 		"a bad gateway":          {502, "", "", failure.Transient, failure.RetriesExhausted, nil},

@@ -27,6 +27,7 @@ func (c Compression) extension() string {
 		return ".gz"
 	case Zstd:
 		return ".zst"
+	case None:
 	}
 	return ""
 }
@@ -38,6 +39,7 @@ func (c Compression) mediaType() string {
 		return "application/gzip"
 	case Zstd:
 		return "application/zstd"
+	case None:
 	}
 	return "application/x-ndjson"
 }

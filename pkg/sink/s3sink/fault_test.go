@@ -50,6 +50,12 @@ func TestNoSingleFaultShows(t *testing.T) {
 							t.Errorf("%s is another object", key)
 						}
 					}
+					if got := len(s.all()); got != len(strings.Join(rows, "\n"))+1 {
+						t.Errorf("%d bytes of rows", got)
+					}
+					if err != nil && strings.Contains(err.Error(), "stay") {
+						t.Errorf("no upload is left, and it says: %v", err)
+					}
 					orphans := 0
 					if applied && n <= len(clean.calls) && clean.calls[n-1] == "create" {
 						orphans = 1

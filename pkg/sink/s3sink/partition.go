@@ -80,8 +80,8 @@ func (s *Sink) split(b *sink.Block) ([]part, error) {
 	)
 	for line := range bytes.Lines(b.Data) {
 		row, whole := bytes.CutSuffix(line, []byte("\n"))
-		if !whole || len(of) == b.Rows {
-			of = nil
+		if !whole {
+			of = nil // it is no row, even if there are enough without it
 			break
 		}
 		name, err := s.opt.Partition(row)

@@ -199,6 +199,10 @@ func TestWhatCannotBePartitionedIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 			&sink.Block{Unit: id, Rows: 2, Data: []byte("a\nb")}, first,
 			failure.Job, failure.Config, []string{"not that many lines"},
 		},
+		"a piece behind the rows": {
+			&sink.Block{Unit: id, Rows: 2, Data: []byte("a\nb\nc")}, first,
+			failure.Job, failure.Config, []string{"not that many lines"},
+		},
 		"rows that are no lines": {
 			&sink.Block{Unit: id, Rows: 2, Data: []byte("ab\n")}, first,
 			failure.Job, failure.Config, []string{"not that many lines"},

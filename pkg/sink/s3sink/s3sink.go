@@ -13,8 +13,8 @@
 // objects by the same bytes, and so rows are there once, however often a unit is
 // delivered. That holds for as long as its members stay as they were listed, and
 // the options and the chain as they were: other rows in the place of a block may
-// leave objects of partitions that they do not fall into any more. A unit
-// is called the same by every pipeline that reads it, so a prefix belongs to one.
+// leave objects of partitions that they do not fall into any more. A unit is
+// called the same by every pipeline that reads it, so a prefix belongs to one.
 //
 // An object shows whole, at once, and is durable when Write returns; of a block
 // with partitions that failed some objects may be there already. Nothing is left

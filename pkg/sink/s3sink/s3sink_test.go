@@ -202,10 +202,12 @@ func TestCompressedObjectsNameNoTimeAndNeedNoLargeWindow(t *testing.T) {
 	b := &sink.Block{Unit: id, Rows: 160, Data: []byte(rows)}
 	for _, level := range []int{0, 9} {
 		s := newStore(t)
-		write(t, open(t, s, s3sink.Options{Compression: s3sink.Gzip, Level: level}), b)
-		got := s.object(s.keys()[0]).data
-		if flags, mtime := got[3], got[4:8]; flags != 0 || !bytes.Equal(mtime, make([]byte, 4)) {
-			t.Errorf("gzip: flags %x, time %x", flags, mtime)
+		write(t, open(t, s, s3sink.Options{Compression: s3sink.Gzip, Level: level}), b, block(1, 0, "a"), block(2, 0, "b"))
+		for _, key := range s.keys() {
+			got := s.object(key).data
+			if flags, mtime := got[3], got[4:8]; flags != 0 || !bytes.Equal(mtime, make([]byte, 4)) {
+				t.Errorf("gzip: flags %x, time %x", flags, mtime)
+			}
 		}
 	}
 	for _, level := range []int{0, 10} {

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/config"
+	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/lister"
+	"github.com/spate-go/spate/pkg/metric"
+	"github.com/spate-go/spate/pkg/pipe"
+	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/reader"
+)
+
+// join makes a job of its drivers, opening the outputs if d has none.
+func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
+	src := c.Source.S3
+	filter, err := filterOf(src, loc)
+	if err != nil {
+		return nil, err
+	}
+	newChain, err := newChain(&c, p)
+	if err != nil {
+		return nil, err
+	}
+	framing := c.framing(p).only(forced(src))
+	digests := ledger.Digests{
+		Plan: plan.PlanDigest(plan.Listing{
+			URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
+			After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: framing.cut,
+		}),
+		Read: readDigest(&c, p),
+	}
+	o.state = d.state
+	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
+		return nil, err
+	}
+	if need := pipe.Floor(framing.framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
+		return nil, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
+			c.Pipeline.Memory, config.Size(need))
+	}
+	out, err := openOutputs(ctx, &c, p, loc, o, d)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{
+		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
+		ledger: d.ledger, state: d.state, feed: d.feed, sender: d.sender, sinks: out.opened,
+		finalizer: finalizer.New(d.ledger), digests: digests,
+	}
+	if o.Limit > 0 {
+		j.limit = new(atomic.Int64)
+		j.limit.Store(o.Limit)
+	}
+	j.wire(&c, d, pipe.Config{
+		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
+		Sinks: out.sinks, Rejects: out.rejects,
+		Budget:  budget.New(int64(c.Pipeline.Memory)),
+		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
+	}, c.listing(loc, filter, framing))
+	return j, nil
+}
+
+// wire builds the protocols over the drivers.
+func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Options) {
+	r := j.opt.Metrics
+	pp := pipe.New(reading)
+	j.records, j.read = pp.Records(), pp.BytesRead()
+	j.reader = reader.New(d.ledger, pp, reader.Options{
+		ReadDigest: j.digests.Read, Log: j.opt.Log,
+		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
+		Latency: r.Histogram(metric.E2ELatency, labels(c, "pipeline", "run")...),
+	})
+	j.progress.meter(r, c)
+	listing.Kept, listing.Registry, listing.Labels = j.progress.kept, r, labels(c, "source", "s3")
+	j.lister = lister.New(d.bucket, d.ledger, d.sender, listing)
+}
+
+// outputs are the opened sinks, and what the pipe knows of them.
+type outputs struct {
+	opened  []openedSink
+	sinks   []pipe.NamedSink
+	rejects *pipe.Rejects
+}
+
+// openOutputs opens the sinks and the rejects, or nothing.
+func openOutputs(ctx context.Context, c *Config, p Pipeline, loc location, o Options, d *drivers) (out outputs, err error) {
+	if c.Rejects != nil {
+		if err := vetRejects(c, loc, o); err != nil {
+			return out, err
+		}
+	}
+	out.opened = []openedSink{{defaultSink, d.sinkType, d.sink}}
+	if d.sink == nil {
+		if out.opened, err = openSinks(ctx, c, p, loc, o); err != nil {
+			return out, err
+		}
+	}
+	out.sinks = named(out.opened, c, o)
+	if c.Rejects != nil {
+		r, err := openRejects(ctx, c, loc, o)
+		if err != nil {
+			return out, errors.Join(err, closeSinks(out.opened))
+		}
+		out.opened, out.rejects = append(out.opened, r), c.rejects(r, o)
+	}
+	return out, nil
+}
