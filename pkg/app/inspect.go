@@ -35,8 +35,8 @@ func inspectCommand(io stdio) *cobra.Command {
 compressed, how their records lie, and whether that is what their names and metadata
 promise. A URL is of the form s3://bucket/key or file:///path.
 
-Exit codes: 0 every object could be read; 1 one could not; 2 the command line is
-wrong; 130 interrupted.`,
+Exit codes: 0 every object was looked at, whatever was found; 1 one could not be
+opened; 2 the command line is wrong; 130 interrupted.`,
 		Example: "  spate inspect s3://bucket/2026/11/part-0.json.gz\n  spate inspect file:///var/log/app.log -o json",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {

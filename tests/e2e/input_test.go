@@ -95,7 +95,7 @@ func TestBadObjectsAreNamedAndTheirNeighboursDelivered(t *testing.T) {
 		"garbage after gzip": {"bad.gz", append(gz(t, records("bad", 3)), "garbage"...), failure.Undecodable, "gzip"},
 		"zip":                {"bad.gz", []byte("PK\x03\x04 and so on"), failure.Undecodable, "zip"},
 		"UTF-16":             {"bad", []byte("\xff\xfe{\x00}\x00"), failure.Undecodable, "UTF-16"},
-		"a window of 2 GiB":  {"bad.zst", window(31), failure.TooLarge, "2 GiB"},
+		"a window of 2 GiB":  {"bad.zst", window(31), failure.TooLarge, "2GiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
