@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/app/internal/admin"
-	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
@@ -216,23 +215,17 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 // is the same start.
 func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
 	token := rand.Text()
-	err = again(ctx, func() (err error) {
+	err = ledger.Retry(ctx, func() (err error) {
 		meta, err = j.ledger.Start(ctx, j.name, token, j.digests)
 		return err
 	})
 	return meta, err
 }
 
-// again repeats a call of the ledger that a passing fault of it may have failed.
-func again(ctx context.Context, call func() error) error {
-	p := backoff.Policy{Base: 100 * time.Millisecond, Max: time.Second, Retries: 3}
-	return backoff.Retry(ctx, p, func(err error) bool { return !ledger.Final(err) }, call)
-}
-
 // report is the verdict of the ledger, and what the ledger cannot know.
 func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error) {
 	var r *report.Report
-	err := again(ctx, func() (err error) { // all the work is in it
+	err := ledger.Retry(ctx, func() (err error) { // all the work is in it
 		r, err = j.finalizer.Report(ctx, j.name)
 		return err
 	})

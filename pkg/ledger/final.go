@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"context"
 	"errors"
+	"time"
 
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/failure"
 )
 
@@ -16,4 +19,13 @@ func Final(err error) bool {
 		}
 	}
 	return failure.Is(err, failure.Job)
+}
+
+// Retry makes a call of a ledger until it succeeds or its error is final, a few
+// times at most: a passing fault should neither throw finished work away nor use
+// up a last delivery with nothing written. All calls may be repeated; a Begin
+// whose answer was lost counts twice.
+func Retry(ctx context.Context, call func() error) error {
+	p := backoff.Policy{Base: 100 * time.Millisecond, Max: time.Second, Retries: 3}
+	return backoff.Retry(ctx, p, func(err error) bool { return !Final(err) }, call)
 }

@@ -141,7 +141,7 @@ func (a *attempt) work(ctx context.Context) (err error) {
 			continue
 		}
 		if err == nil {
-			err = again(ctx, func() error { return a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, counts) })
+			err = ledger.Retry(ctx, func() error { return a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, counts) })
 		}
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (a *attempt) fault() error {
 // not done: the rest is marked, so that later deliveries read only those.
 func (a *attempt) rest(ctx context.Context) error {
 	counts, err := a.pipe.Rest(ctx, a.unit, a.ref.ID, a.item.Faults, func(ctx context.Context, f unit.Fault) error {
-		if err := again(ctx, func() error { return a.ledger.Fault(ctx, a.ref, a.item.Serial, f) }); err != nil {
+		if err := ledger.Retry(ctx, func() error { return a.ledger.Fault(ctx, a.ref, a.item.Serial, f) }); err != nil {
 			return err
 		}
 		a.forget(f.Member)
@@ -189,7 +189,7 @@ func (a *attempt) rest(ctx context.Context) error {
 	if len(a.faulty) == 0 {
 		return a.done(ctx, counts)
 	}
-	if err := again(ctx, func() error { return a.ledger.RestDone(ctx, a.ref, a.item.Serial, counts) }); err != nil {
+	if err := ledger.Retry(ctx, func() error { return a.ledger.RestDone(ctx, a.ref, a.item.Serial, counts) }); err != nil {
 		return err
 	}
 	a.item.RestDone = true
@@ -248,7 +248,7 @@ const cleanupTime = 5 * time.Second
 func (a *attempt) giveBack(ctx context.Context, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	err := again(ctx, func() error { return a.ledger.GiveBack(ctx, a.ref, a.item.Serial) })
+	err := ledger.Retry(ctx, func() error { return a.ledger.GiveBack(ctx, a.ref, a.item.Serial) })
 	if errors.Is(err, ledger.ErrFenced) { // another start took over: nothing to take back
 		err = nil
 	}
