@@ -76,6 +76,7 @@ type Job struct {
 	name      string
 	opt       Options
 	digests   ledger.Digests
+	pipeline  string // digest of chain and sinks
 	held      int
 	ledger    ledger.Store
 	state     state
@@ -232,6 +233,7 @@ func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error)
 	if err != nil {
 		return nil, err
 	}
+	r.Pipelines = append(r.Pipelines, j.pipeline)
 	if r.Ended.IsZero() {
 		r.Ended = time.Now()
 	}

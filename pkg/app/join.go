@@ -51,7 +51,7 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	j := &Job{
 		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
 		ledger: d.ledger, state: d.state, feed: d.feed, sender: d.sender, sinks: out.opened,
-		finalizer: finalizer.New(d.ledger), digests: digests,
+		finalizer: finalizer.New(d.ledger), digests: digests, pipeline: c.pipelineDigest(),
 	}
 	if o.Limit > 0 {
 		j.limit = new(atomic.Int64)

@@ -162,3 +162,29 @@ func TestAPanicOfAWorkerLeavesNothingHeld(t *testing.T) {
 		t.Errorf("%d rows, want 10", got)
 	}
 }
+
+// counting is a worker that notes the largest batch.
+type counting struct {
+	chain.Worker
+	most *int
+}
+
+func (c counting) Process(b *chain.Batch, out *chain.Output) error {
+	*c.most = max(*c.most, len(b.Frames))
+	return c.Worker.Process(b, out)
+}
+
+// What records become is counted before many of them have become it.
+func TestTinyRecordsPassInSmallBatches(t *testing.T) {
+	k := newKit(t)
+	most := 0
+	k.config.Chain = func() chain.Worker { return counting{chain.Raw("\n")(), &most} }
+	u := k.unit(k.bucket.Put("a", bytes.Repeat([]byte("1\n"), 100_000)))
+	k.rest(k.pipe(capturesink.Options{}), u)
+	if most == 0 || most > 1024 {
+		t.Errorf("a batch of %d records", most)
+	}
+	if got := len(k.sink.Rows()); got != 100_000 {
+		t.Errorf("%d rows", got)
+	}
+}

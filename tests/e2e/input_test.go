@@ -207,6 +207,10 @@ not json
 	if r := res.report.Records; r != (report.Records{In: 6, Out: 2, Filtered: 3, Rejected: 1}) {
 		t.Errorf("records %+v", r)
 	}
+	other := run{}.spate(t, "run", pipeline(t, dir, out, ""), "--overwrite")
+	if a, b := res.report.Pipelines, other.report.Pipelines; len(a) != 1 || len(b) != 1 || a[0] == b[0] {
+		t.Errorf("pipelines %v and %v: want one digest each, of different chains", a, b)
+	}
 }
 
 func TestAWrongFormatIsNotSkippedRecordByRecord(t *testing.T) {
