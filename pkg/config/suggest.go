@@ -19,7 +19,7 @@ func hint(name string, known []string) string {
 func suggest(name string, known []string) string {
 	best, least := "", 1+min(2, max(1, len(name)/3))
 	for _, k := range known {
-		if d := distance(fold(name), fold(k)); d < least {
+		if d := Distance(fold(name), fold(k)); d < least {
 			best, least = k, d
 		}
 	}
@@ -30,9 +30,9 @@ func fold(s string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(s))
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
+// Distance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b. Names are short; a long one is like none.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

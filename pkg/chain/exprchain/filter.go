@@ -46,7 +46,7 @@ func (s *scope) run(program *vm.Program) (any, error) {
 
 // condition compiles an expression that is true or false.
 func (p *plan) condition(text string) (condition, error) {
-	c := config()
+	c := checkerConfig()
 	expr.AsBool()(c)
 	tree, err := parser.ParseWithConfig(text, c)
 	if err != nil {

@@ -44,7 +44,7 @@ func removed() map[string]string {
 	}
 }
 
-func config() *conf.Config {
+func checkerConfig() *conf.Config {
 	c := conf.CreateNew()
 	c.Strict = false
 	c.MaxNodes = 1000

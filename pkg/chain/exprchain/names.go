@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
 
@@ -112,7 +113,7 @@ func prefixed(prefix string, names []string) []string {
 func suggest(written string, names []string) string {
 	best, least := "", len(written)/3+2
 	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := distance(written, n); d < least {
+		if d := config.Distance(written, n); d < least {
 			best, least = n, d
 		}
 	}
@@ -120,25 +121,4 @@ func suggest(written string, names []string) string {
 		return ""
 	}
 	return ": did you mean " + best + "?"
-}
-
-// distance is the number of bytes to change, add or drop between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

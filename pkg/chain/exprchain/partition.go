@@ -40,7 +40,7 @@ func Key(text string) (func(row []byte) (string, error), error) {
 
 // rowAlone refuses names that mean nothing where only the row is known.
 func rowAlone(text string) error {
-	tree, err := parser.ParseWithConfig(text, config())
+	tree, err := parser.ParseWithConfig(text, checkerConfig())
 	if err != nil {
 		return oneLine(err)
 	}

@@ -20,7 +20,7 @@ type maker func(s *scope) ([]byte, error)
 // value compiles an expression whose value is wanted. One that only names a
 // value copies it as it is written.
 func (p *plan) value(text string) (maker, error) {
-	c := config()
+	c := checkerConfig()
 	tree, err := parser.ParseWithConfig(text, c)
 	if err != nil {
 		return nil, oneLine(err)
