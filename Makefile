@@ -8,15 +8,27 @@ BIN := $(CURDIR)/.cache/bin
 LINT := $(BIN)/golangci-lint-v2.15.0
 S3_SERVER := $(BIN)/versitygw-v1.8.0
 
+# endpoint runs a command with an endpoint: the given one, or one that it starts.
+endpoint = $(if $(AWS_ENDPOINT_URL),,localstack/endpoint run)
+
 FUZZTIME ?= 30s
 
-.PHONY: check vet lint unit test demo fuzz bench build help
+# The functions: what they run, and on which processor. SAM asks for each by the
+# name that it has in template.yaml.
+PIPELINE ?= examples/pipeline.yaml
+ARCHITECTURE ?= arm64
+GOARCH_arm64 := arm64
+GOARCH_x86_64 := amd64
+FUNCTIONS := lister reader finalizer
+SAM_FUNCTIONS := build-ListerFunction build-ReaderFunction build-FinalizerFunction
+
+.PHONY: check vet lint unit test demo demo-aws test-aws fuzz bench build build-functions $(SAM_FUNCTIONS) validate deploy help
 
 # No test reaches an account by accident.
-unit test fuzz: export AWS_ACCESS_KEY_ID := test
-unit test fuzz: export AWS_SECRET_ACCESS_KEY := test
-unit test fuzz: export AWS_REGION := us-east-1
-unit test fuzz: export AWS_EC2_METADATA_DISABLED := true
+unit test test-aws demo-aws fuzz validate: export AWS_ACCESS_KEY_ID := test
+unit test test-aws demo-aws fuzz validate: export AWS_SECRET_ACCESS_KEY := test
+unit test test-aws demo-aws fuzz validate: export AWS_REGION := us-east-1
+unit test test-aws demo-aws fuzz validate: export AWS_EC2_METADATA_DISABLED := true
 
 check: vet lint unit ## vet, lint and unit tests: the default, without network once the linter is built
 
@@ -34,8 +46,8 @@ unit: ## tests that need neither an endpoint nor a built binary
 # tests/ checks what it does not import (it builds the binary with the detector),
 # so a cached result there says
 # nothing: -count=1.
-test: ## every test that needs no AWS account; starts and stops the local endpoint
-	@SPATE_TEST_AWS=required localstack/endpoint run bash -uc 'ok=true; \
+test: ## every test that needs no AWS account; the local endpoint included
+	@SPATE_TEST_AWS=required $(endpoint) bash -uc 'ok=true; \
 	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
 	  go test -timeout 15m $$(grep -rl "^//go:build !race" --include="*_test.go" ./pkg | xargs -n1 dirname | sort -u) || ok=false; \
 	  go test -count=1 -timeout 15m ./tests/... || ok=false; \
@@ -46,6 +58,12 @@ demo: build ## the example job in one process: what it delivers and its report
 	OUT=.cache/demo.ndjson bin/spate run --overwrite examples/access-logs/pipeline.yaml
 	@echo; echo "the first of $$(wc -l <.cache/demo.ndjson) rows in .cache/demo.ndjson:"
 	@head -n 3 .cache/demo.ndjson
+
+demo-aws: build ## the example job as functions, on the local endpoint or that of AWS_ENDPOINT_URL
+	@$(endpoint) localstack/demo
+
+test-aws: ## the deployed stack's tests alone, on the local endpoint or that of AWS_ENDPOINT_URL
+	@SPATE_TEST_AWS=required $(endpoint) go test -count=1 -timeout 30m ./tests/aws/...
 
 fuzz: ## each fuzz target for FUZZTIME (30s)
 	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file func; do \
@@ -59,11 +77,52 @@ bench: build $(S3_SERVER) ## whole jobs against an S3 server here: CASES= MODES=
 	  $(if $(CASES),-cases '$(CASES)') $(if $(MODES),-modes '$(MODES)') $(if $(RUNS),-runs $(RUNS)) \
 	  $(if $(SCALE),-scale $(SCALE)) $(if $(ENDPOINT),-endpoint '$(ENDPOINT)') $(if $(BASELINE),-baseline "$$BASELINE")
 
-build: ## bin/spate for this machine
+# With PIPELINE= it also builds the functions that run it.
+build: $(if $(filter command environment,$(firstword $(origin PIPELINE))),build-functions) ## bin/spate for this machine
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/spate ./cmd/spate
 
+# A function's directory holds what the function gets: its binary and the pipeline.
+FUNCTION_DIRS := $(FUNCTIONS:%=bin/$(ARCHITECTURE)/%)
+build-functions: $(FUNCTION_DIRS:=.zip) ## what Lambda runs, bin/ARCHITECTURE/NAME.zip: PIPELINE= ARCHITECTURE=
+	@wc -c $^ | awk '$$2 != "total" {printf "%5.1f MB  %s\n", $$1 / 1e6, $$2; if ($$1 > 15e6) big = 1} END {exit big}' || \
+	  { echo "a function is over 15 MB" >&2; exit 1; }
+
+.PHONY: $(FUNCTION_DIRS) $(FUNCTION_DIRS:=.zip)
+$(FUNCTION_DIRS:=.zip): %.zip: %
+	@rm -f $@ && python3 -m zipfile -c $@ $</bootstrap $</pipeline.yaml
+
+# lambda.norpc leaves out the protocol of a runtime that is no more.
+$(FUNCTION_DIRS):
+	@mkdir -p $@
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(GOARCH_$(ARCHITECTURE)),$(error ARCHITECTURE is arm64 or x86_64)) \
+	  go build -trimpath -tags lambda.norpc -ldflags '-s -w' -o $@/bootstrap ./functions/$(@F)
+	@cp $(PIPELINE) $@/pipeline.yaml
+
+# SAM runs these, and says in ARTIFACTS_DIR where it wants them.
+build-ListerFunction: bin/$(ARCHITECTURE)/lister
+build-ReaderFunction: bin/$(ARCHITECTURE)/reader
+build-FinalizerFunction: bin/$(ARCHITECTURE)/finalizer
+$(SAM_FUNCTIONS):
+	@cp $</* $(ARTIFACTS_DIR)
+
+validate: ## template.yaml: sam, cfn-lint, and the rules of its own
+	localstack/tool sam validate --lint
+	localstack/tool cfn-lint template.yaml
+	go test -count=1 ./tests/template
+
+# CONFIG is a table of samconfig.toml. What PARAMETERS= says comes on top of it:
+# sam alone would take one or the other.
+CONFIG ?= dev
+configured = import sys, tomllib; \
+  p = tomllib.load(open("samconfig.toml", "rb"))[sys.argv[1]]["deploy"]["parameters"].get("parameter_overrides", ""); \
+  print(p if isinstance(p, str) else " ".join(p))
+deploy: ## the stack of CONFIG= (dev), built and deployed: PARAMETERS='SourceBucket=…' PIPELINE= ARCHITECTURE=
+	localstack/tool sam build --config-env $(CONFIG) --parameter-overrides Architecture=$(ARCHITECTURE)
+	localstack/tool sam deploy --config-env $(CONFIG) --parameter-overrides \
+	  "$$(localstack/tool python -c '$(configured)' $(CONFIG)) $(PARAMETERS) Architecture=$(ARCHITECTURE)"
+
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
 $(LINT):
 	@$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)

@@ -29,6 +29,9 @@ func (c *Config) check(errorf errorf) error {
 			p.atLeast("feed.memory.attempt_cap", int64(f.Memory.AttemptCap), 0)
 		}
 	}
+	if j := c.Job; j != nil && j.Resends != nil {
+		p.atLeast("job.resends", int64(*j.Resends), 0)
+	}
 	if f := c.Framing; f != nil {
 		p.one("framing", map[string]bool{
 			"auto": f.Auto != nil, "ndjson": f.NDJSON != nil, "lines": f.Lines != nil,

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spate-go/spate/pkg/config"
 )
@@ -74,19 +75,20 @@ type MemoryFeedConfig struct {
 	AttemptCap int `yaml:"attempt_cap"` // deliveries of a unit; 0: 10
 }
 
-// SQSConfig is a durable feed. A job in one process has no use for it.
+// SQSConfig is a durable feed. A job in one process has no use for it, and
+// functions take the queue from their environment.
 type SQSConfig struct {
-	QueueURL   string `yaml:"queue_url,required"`
-	Visibility string `yaml:"visibility"`
+	QueueURL   string        `yaml:"queue_url"`
+	Visibility time.Duration `yaml:"visibility"` // 0: 2 min
 }
 
 // JobConfig is a job on a durable feed. A job in one process only takes its
-// name from it.
+// name from it, and functions take the table from their environment.
 type JobConfig struct {
-	Name           string `yaml:"name"`
-	Table          string `yaml:"table"`
-	SettlingWindow string `yaml:"settling_window"`
-	Resends        int    `yaml:"resends"`
+	Name           string        `yaml:"name"`
+	Table          string        `yaml:"table"`
+	SettlingWindow time.Duration `yaml:"settling_window"` // 0: 10 min
+	Resends        *int          `yaml:"resends"`         // 0: never; nil: 3
 }
 
 // DecodeConfig is how records become values.

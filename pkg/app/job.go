@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,9 +216,9 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 // start begins the job's next run. With its token a start whose answer was lost
 // is the same start.
 func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
-	token := rand.Text()
+	s := ledger.Start{Token: rand.Text(), Digests: j.digests}
 	err = ledger.Retry(ctx, func() (err error) {
-		meta, err = j.ledger.Start(ctx, j.name, token, j.digests)
+		meta, err = j.ledger.Start(ctx, j.name, s)
 		return err
 	})
 	return meta, err
@@ -233,7 +234,9 @@ func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Pipelines = append(r.Pipelines, j.pipeline)
+	if !slices.Contains(r.Pipelines, j.pipeline) { // it had nothing to read
+		r.Pipelines = append(r.Pipelines, j.pipeline)
+	}
 	if r.Ended.IsZero() {
 		r.Ended = time.Now()
 	}

@@ -13,38 +13,22 @@ import (
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/pipe"
-	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // join makes a job of its drivers, opening the outputs if d has none.
 func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
-	src := c.Source.S3
-	filter, err := filterOf(src, loc)
+	planning, err := c.planning(p, loc)
 	if err != nil {
 		return nil, err
 	}
-	newChain, err := newChain(&c, p)
-	if err != nil {
-		return nil, err
-	}
-	framing := c.framing(p).only(forced(src))
-	digests := ledger.Digests{
-		Plan: plan.PlanDigest(plan.Listing{
-			URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
-			After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: framing.cut,
-		}),
-		Read: readDigest(&c, p),
-	}
+	digests := planning.digests()
 	o.state = d.state
 	if o.begun, err = d.state.check(ctx, c.Job.Name, digests); err != nil {
 		return nil, err
 	}
-	if need := pipe.Floor(framing.framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
-		return nil, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
-			c.Pipeline.Memory, config.Size(need))
-	}
-	out, err := openOutputs(ctx, &c, p, loc, o, d)
+	out, reading, err := openReading(ctx, &c, p, planning, loc, o, d)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +41,8 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 		j.limit = new(atomic.Int64)
 		j.limit.Store(o.Limit)
 	}
-	j.wire(&c, d, pipe.Config{
-		Source: d.bucket, Framer: framing.framer, Chain: newChain, Force: forced(src),
-		Sinks: out.sinks, Rejects: out.rejects,
-		Budget:  budget.New(int64(c.Pipeline.Memory)),
-		Threads: c.Pipeline.Threads, Limit: j.limit, Registry: o.Metrics, Labels: labels(&c, "", ""),
-	}, c.listing(loc, filter, framing))
+	reading.Source, reading.Limit = d.bucket, j.limit
+	j.wire(&c, d, reading, planning.options)
 	return j, nil
 }
 
@@ -72,13 +52,35 @@ func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Op
 	pp := pipe.New(reading)
 	j.records, j.read = pp.Records(), pp.BytesRead()
 	j.reader = reader.New(d.ledger, pp, reader.Options{
-		ReadDigest: j.digests.Read, Log: j.opt.Log,
-		Settled: j.settled, Halted: func(ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
+		ReadDigest: j.digests.Read, Pipeline: j.pipeline, Log: j.opt.Log,
+		Settled: j.settled, Halted: func(context.Context, *unit.Unit, ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
 		Latency: r.Histogram(metric.E2ELatency, labels(c, "pipeline", "run")...),
 	})
 	j.progress.meter(r, c)
 	listing.Kept, listing.Registry, listing.Labels = j.progress.kept, r, labels(c, "source", "s3")
 	j.lister = lister.New(d.bucket, d.ledger, d.sender, listing)
+}
+
+// openReading opens the outputs and returns what the pipe is made of, but for the
+// source.
+func openReading(ctx context.Context, c *Config, p Pipeline, pl planning, loc location, o Options, d *drivers) (out outputs, _ pipe.Config, err error) {
+	newChain, err := newChain(c, p)
+	if err != nil {
+		return out, pipe.Config{}, err
+	}
+	framer := pl.framing.framer
+	if need := pipe.Floor(framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
+		return out, pipe.Config{}, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
+			c.Pipeline.Memory, config.Size(need))
+	}
+	if out, err = openOutputs(ctx, c, p, loc, o, d); err != nil {
+		return out, pipe.Config{}, err
+	}
+	return out, pipe.Config{
+		Framer: framer, Chain: newChain, Force: forced(c.Source.S3), Sinks: out.sinks, Rejects: out.rejects,
+		Budget: budget.New(int64(c.Pipeline.Memory)), Threads: c.Pipeline.Threads,
+		Registry: o.Metrics, Labels: labels(c, "", ""),
+	}, nil
 }
 
 // outputs are the opened sinks, and what the pipe knows of them.

@@ -39,9 +39,10 @@ func Main(p Pipeline) {
 type stdio struct {
 	stdout, stderr *os.File
 	env            func(string) (string, bool)
+	connect        connector // how a stack is reached
 }
 
-func process() stdio { return stdio{os.Stdout, os.Stderr, os.LookupEnv} }
+func process() stdio { return stdio{os.Stdout, os.Stderr, os.LookupEnv, connectAWS} }
 
 // exitError is an error with the exit code that it means.
 type exitError struct {
@@ -64,6 +65,7 @@ of operators into a sink, at least once, and proves when the job is complete.`,
 	}
 	root.AddCommand(
 		runCommand(p, io), planCommand(p, io), checkCommand(p, io), inspectCommand(io), genCommand(io), schemaCommand(io),
+		jobCommand(io),
 	)
 	root.SetOut(io.stdout)
 	root.SetErr(io.stderr)

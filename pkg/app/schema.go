@@ -2,7 +2,6 @@ package app
 
 import (
 	_ "embed"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,12 +30,7 @@ func schemaCommand(io stdio) *cobra.Command {
 editors that complete and check as one writes. What it cannot say, such as whether
 an expression compiles, spate check does.`,
 		Example: "  spate schema >pipeline.schema.json",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return fmt.Errorf("%s takes no argument, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
-		},
+		Args:    noArgument,
 		RunE: func(*cobra.Command, []string) error {
 			t, notes, err := described()
 			if err != nil {

@@ -21,7 +21,8 @@ import (
 // operations are those of a whole job that may fail. Only a job with a bad
 // object comes by the last three.
 var operations = []spatetest.Op{
-	spatetest.OpStart, spatetest.OpPublish, spatetest.OpFinish, spatetest.OpMeta, spatetest.OpBegin, spatetest.OpDone, spatetest.OpProve, spatetest.OpConclude, spatetest.OpUnfinished,
+	spatetest.OpStart, spatetest.OpLease, spatetest.OpPublish, spatetest.OpAdvance, spatetest.OpFinish,
+	spatetest.OpMeta, spatetest.OpJoined, spatetest.OpBegin, spatetest.OpDone, spatetest.OpProve, spatetest.OpConclude, spatetest.OpUnfinished,
 	spatetest.OpList, spatetest.OpReadRange, spatetest.OpSend, spatetest.OpWrite, spatetest.OpCommit,
 	spatetest.OpFault, spatetest.OpRestDone, spatetest.OpDead,
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -26,6 +27,20 @@ func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // cliOf runs the command line of a program that brings p.
 func cliOf(t *testing.T, p Pipeline, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	none := func(string) (string, bool) { return "", false }
+	return cliWith(t.Context(), t, p, stdio{env: none}, args...)
+}
+
+// cliTo runs the command line with stacks reached by c.
+func cliTo(t *testing.T, c connector, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	none := func(string) (string, bool) { return "", false }
+	return cliWith(t.Context(), t, Pipeline{}, stdio{env: none, connect: c}, args...)
+}
+
+// cliWith runs the command line with all but the outputs of std.
+func cliWith(ctx context.Context, t *testing.T, p Pipeline, std stdio, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	dir := t.TempDir()
 	open := func(name string) *os.File {
 		f, err := os.Create(filepath.Join(dir, name))
@@ -35,8 +50,8 @@ func cliOf(t *testing.T, p Pipeline, args ...string) (code int, stdout, stderr s
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}
-	out, err := open("stdout"), open("stderr")
-	code = command(t.Context(), p, args, stdio{out, err, func(string) (string, bool) { return "", false }})
+	std.stdout, std.stderr = open("stdout"), open("stderr")
+	code = command(ctx, p, args, std)
 	read := func(f *os.File) string {
 		text, err := os.ReadFile(f.Name())
 		if err != nil {
@@ -44,7 +59,7 @@ func cliOf(t *testing.T, p Pipeline, args ...string) (code int, stdout, stderr s
 		}
 		return string(text)
 	}
-	return code, read(out), read(err)
+	return code, read(std.stdout), read(std.stderr)
 }
 
 // golden compares with testdata/cli/name.
@@ -123,6 +138,10 @@ func TestWhatIsWrongIsOneLineThatSaysWhatToDo(t *testing.T) {
 		"inspect", "inspect /tmp", "inspect s3://bucket", "inspect s3://bucket/prefix/", "inspect file:///tmp/", "inspect file:///x --records 0",
 		"gen", "gen a b", "gen nowhere --format xml", "gen nowhere --compression lzma", "gen nowhere --objects 0", "gen nowhere --size 10M", "gen nowhere --size 0",
 		"schema now",
+		"job strat", "job start", "job start a b --table t", "job start a/b --table t", "job start --pipeline nowhere.yaml",
+		"job start a --table t --progress loud", "job start a --table t -o xml", "job start a", "job start a --stack",
+		"job list", "job list a --table t", "job status", "job status a", "job status a b --table t", "job watch", "job watch a --progress loud",
+		"job watch ü --table t", "job report", "job redrive", "job resume a b", "job cancel", "job cancel a --frob",
 	} {
 		code, stdout, stderr := cli(t, strings.Fields(line)...)
 		if code != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 {

@@ -20,6 +20,9 @@ type Message struct {
 	ID   unit.ID
 	Job  string // fairness: no job starves another
 	Body []byte
+	// Probe: the job is halted because its sink is down, and this unit goes out
+	// to see whether it still is.
+	Probe bool
 }
 
 // Sender puts units into the feed.

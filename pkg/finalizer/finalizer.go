@@ -1,6 +1,15 @@
 // Package finalizer ends jobs: it proves from the ledger alone that a run is
-// complete, or that it has failed, writes the verdict and makes the report. It
-// never goes by what a queue counts.
+// complete, or that it has failed, writes the verdict and reports it. Of jobs
+// that outlive their feed (Shared) it also sends what is due again, and it gives
+// up what nobody works on any more.
+//
+// It is no queue's reader and moves no bytes. It never goes by what a queue
+// counts, and it trusts no clock but that of its own schedule.
+//
+// The law: a verdict is proved under the generation that was read before, so a
+// unit that leaves dead in between makes it void; and a job stays live until
+// its verdict was reported, so that a crash anywhere is made good by the next
+// look.
 package finalizer
 
 import (
@@ -9,6 +18,7 @@ import (
 	"fmt"
 
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/report"
 )
 
 // Finalizer proves. Its methods may be called concurrently and repeated.
@@ -16,41 +26,70 @@ type Finalizer struct {
 	ledger ledger.Prover
 }
 
-// New returns a finalizer.
+// New returns a finalizer for jobs that end with their process.
 func New(l ledger.Prover) *Finalizer { return &Finalizer{ledger: l} }
 
 // Prove ends the job if it can be proved ended, and reports whether it is.
 func (f *Finalizer) Prove(ctx context.Context, job string) (bool, error) {
 	// The generation is read before the counting: a unit that leaves dead in
 	// between raises it, and the verdict is refused.
-	meta, err := f.ledger.Meta(ctx, job)
+	meta, err := read(ctx, f.ledger, job)
 	if err != nil {
-		return false, fmt.Errorf("job %s: %w", job, err)
+		return false, err
 	}
 	if meta.State.Ended() {
 		return true, nil
 	}
+	return prove(ctx, f.ledger, meta, false)
+}
+
+// Report says what the job's current run did, ended or not.
+func (f *Finalizer) Report(ctx context.Context, job string) (*report.Report, error) {
+	meta, err := read(ctx, f.ledger, job)
+	if err != nil {
+		return nil, err
+	}
+	return compose(ctx, f.ledger, meta)
+}
+
+func read(ctx context.Context, l ledger.Prover, job string) (ledger.Meta, error) {
+	meta, err := l.Meta(ctx, job)
+	if err != nil {
+		return meta, fmt.Errorf("job %s: %w", job, err)
+	}
+	return meta, nil
+}
+
+// prove ends the job as meta has it, if its items bear that out, and reports
+// whether it did. With settled nobody works on the run any more: a unit that the
+// ledger should hold and does not will not turn up, and fails the job.
+func prove(ctx context.Context, l ledger.Prover, meta ledger.Meta, settled bool) (bool, error) {
 	if !meta.Listed {
 		return false, nil
 	}
-	census, err := f.ledger.Prove(ctx, job, meta.Run)
+	census, err := l.Prove(ctx, meta.Job, meta.Run)
 	if err != nil {
-		return false, fmt.Errorf("prove job %s: %w", job, err)
+		return false, fmt.Errorf("prove job %s: %w", meta.Job, err)
 	}
-	state := ledger.Completed
 	switch {
 	case census.Complete(meta):
-	case census.Open == 0 && census.Dead > 0:
-		state = ledger.Failed
+		return conclude(ctx, l, meta, ledger.Completed)
+	case census.Open == 0 && (census.Dead > 0 || settled):
+		return conclude(ctx, l, meta, ledger.Failed)
 	default:
 		return false, nil
 	}
-	err = f.ledger.Conclude(ctx, job, meta.Run, meta.Generation, state)
-	if errors.Is(err, ledger.ErrState) { // it moved on meanwhile: whoever moved it proves again
+}
+
+// conclude writes the verdict, unless the job moved on from meta: whoever moved
+// it proves again.
+func conclude(ctx context.Context, l ledger.Prover, meta ledger.Meta, s ledger.State) (bool, error) {
+	err := l.Conclude(ctx, meta.Job, meta.Run, meta.Generation, s)
+	if errors.Is(err, ledger.ErrState) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("conclude job %s: %w", job, err)
+		return false, fmt.Errorf("conclude job %s: %w", meta.Job, err)
 	}
 	return true, nil
 }

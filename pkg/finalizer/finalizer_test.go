@@ -21,13 +21,23 @@ type job struct {
 
 func newJob(t *testing.T) job {
 	j := job{t, memledger.New()}
-	j.must(j.Start(t.Context(), "j", "token", ledger.Digests{}))
+	lease := j.start()
 	page := ledger.Page{Last: "c", Inventory: ledger.Inventory{Objects: 3, Empty: 2, Directory: 1}}
 	for _, id := range []unit.ID{"a", "b", "c"} {
 		page.Units = append(page.Units, ledger.Planned{ID: id, FirstKey: "key-" + string(id), Objects: 1})
 	}
-	j.must(j.Publish(t.Context(), "j", 1, page))
+	page, _, err := j.Publish(t.Context(), lease, page)
+	j.must(page, err)
+	j.must(nil, j.Advance(t.Context(), lease, page))
 	return j
+}
+
+func (j job) start() ledger.Lease {
+	j.Helper()
+	j.must(j.Start(j.Context(), "j", ledger.Start{}))
+	lease := ledger.Lease{Job: "j", Run: 1, Holder: "lister"}
+	j.must(j.Lease(j.Context(), lease))
+	return lease
 }
 
 func (j job) must(_ any, err error) {
@@ -39,7 +49,7 @@ func (j job) must(_ any, err error) {
 
 func (j job) finish() {
 	j.Helper()
-	j.must(nil, j.Finish(j.Context(), "j", 1))
+	j.must(nil, j.Finish(j.Context(), ledger.Lease{Job: "j", Run: 1, Holder: "lister"}))
 }
 
 func (j job) done(id unit.ID) {
@@ -170,7 +180,7 @@ func TestAHaltedJobIsReportedWithWhatIsOpen(t *testing.T) {
 
 func TestAnEmptyPlanIsComplete(t *testing.T) {
 	j := job{t, memledger.New()}
-	j.must(j.Start(t.Context(), "j", "token", ledger.Digests{}))
+	j.start()
 	j.finish()
 	j.prove(true)
 	if r := j.report(); r.State != report.Completed || r.Units.Planned != 0 {

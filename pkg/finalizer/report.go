@@ -3,53 +3,45 @@ package finalizer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/price"
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// Report says what the job's current run did, ended or not.
-func (f *Finalizer) Report(ctx context.Context, job string) (*report.Report, error) {
-	meta, err := f.ledger.Meta(ctx, job)
+// compose says what the run of meta did. Nothing that it keeps grows with the
+// run but a few bytes for each unit that is not done.
+func compose(ctx context.Context, l ledger.Prover, meta ledger.Meta) (*report.Report, error) {
+	census, err := l.Prove(ctx, meta.Job, meta.Run)
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", job, err)
-	}
-	census, err := f.ledger.Prove(ctx, job, meta.Run)
-	if err != nil {
-		return nil, fmt.Errorf("prove job %s: %w", job, err)
+		return nil, fmt.Errorf("prove job %s: %w", meta.Job, err)
 	}
 	r := head(meta, census)
-	undone := map[string]bool{} // keys that are in no done unit, of single objects: ranges share one
-	var several int64           // objects of open units of several
-	failed := map[string]bool{}
-	err = f.ledger.Unfinished(ctx, job, meta.Run, func(i ledger.Item) error {
+	names, seen, memory := r.Names(), undone{}, census.Counts.MemoryTime
+	why := missing(meta)
+	err = l.Unfinished(ctx, meta.Job, meta.Run, func(i ledger.Item) error {
+		memory += i.Counts.MemoryTime
 		if i.State == ledger.Dead {
-			for _, o := range i.Cause.Objects {
-				failed[o.Key] = true
-			}
-			r.Dead = append(r.Dead, dead(i))
-			return nil
-		}
-		if i.Objects == 1 {
-			undone[i.FirstKey] = true
+			seen.dead(i)
+			names.Dead(dead(i))
 		} else {
-			several += int64(i.Objects)
+			seen.open(i)
+			names.Missing(report.Missing{Unit: i.ID, Key: i.FirstKey, Reason: why})
 		}
-		r.Missing = append(r.Missing, report.Missing{Unit: i.ID, Key: i.FirstKey, Reason: missing(meta)})
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list unfinished units of job %s: %w", job, err)
+		return nil, fmt.Errorf("list unfinished units of job %s: %w", meta.Job, err)
 	}
-	r.Units.Missing = len(r.Missing)
-	for key := range undone {
-		if failed[key] {
-			delete(undone, key)
-		}
+	var open int64
+	r.Objects.Failed, open = seen.objects()
+	r.Objects.Done = max(0, meta.Inventory.Objects-r.Objects.Failed-open)
+	if r.State == report.Failed {
+		r.Reason = failed(r, meta)
 	}
-	r.Objects.Failed = int64(len(failed))
-	r.Objects.Done = meta.Inventory.Objects - r.Objects.Failed - int64(len(undone)) - several
+	r.Cost = cost(r, memory)
 	return r, nil
 }
 
@@ -57,8 +49,8 @@ func (f *Finalizer) Report(ctx context.Context, job string) (*report.Report, err
 func head(meta ledger.Meta, census ledger.Census) *report.Report {
 	inv, c := meta.Inventory, census.Counts
 	r := &report.Report{
-		Job: meta.Job, Run: meta.Run, Started: meta.Started, Ended: meta.Ended,
-		Units: report.Units{Planned: meta.Planned, Done: census.Done, Dead: census.Dead},
+		Job: meta.Job, Run: meta.Run, Generation: meta.Generation, Started: meta.Started, Ended: meta.Ended,
+		Units: report.Units{Planned: meta.Planned, Done: census.Done},
 		Objects: report.Objects{
 			Listed:  inv.Objects + inv.Empty + inv.Directory + inv.Archived + inv.Excluded,
 			Skipped: report.Skipped{Empty: inv.Empty, Directory: inv.Directory, Archived: inv.Archived, Excluded: inv.Excluded},
@@ -66,25 +58,62 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 		Records:   report.Records(c.Counts),
 		Bytes:     report.Bytes{Read: c.BytesRead, Decoded: c.BytesDecoded},
 		Sinks:     report.Sinks{},
-		Dead:      []report.Dead{},
-		Missing:   []report.Missing{},
-		Pipelines: []string{},
+		Pipelines: slices.Clone(meta.Pipelines),
+		Callback:  meta.Callback,
+	}
+	if r.Pipelines == nil {
+		r.Pipelines = []string{}
 	}
 	for name, s := range c.Sinks {
 		r.Sinks[name] = report.Sink(s)
 	}
+	if meta.Halt != nil {
+		r.Reason = fmt.Sprintf("%s: %s", meta.Halt.Reason, meta.Halt.Detail)
+	}
 	switch {
+	case meta.State == ledger.Completed:
+		r.State, r.Reason = report.Completed, ""
 	case meta.State.Ended():
 		r.State = report.State(meta.State)
 	case meta.Halt != nil:
-		r.State, r.Reason = report.Halted, fmt.Sprintf("%s: %s", meta.Halt.Reason, meta.Halt.Detail)
+		r.State = report.Halted
 	default:
 		r.State = report.Interrupted
 	}
-	if r.State == report.Failed {
-		r.Reason = fmt.Sprintf("%d of %d units are dead", census.Dead, meta.Planned)
-	}
 	return r
+}
+
+// failed is why the job failed.
+func failed(r *report.Report, meta ledger.Meta) string {
+	u := r.Units
+	lost := u.Planned - u.Done - u.Dead - u.Missing
+	switch {
+	case u.Missing > 0 && u.Dead > 0:
+		return fmt.Sprintf("%d of %d units are dead, and %d are missing: nobody worked on them, sent again %d times", u.Dead, u.Planned, u.Missing, meta.Resends)
+	case u.Missing > 0:
+		return fmt.Sprintf("%d of %d units are missing: nobody worked on them, sent again %d times", u.Missing, u.Planned, meta.Resends)
+	case u.Dead > 0:
+		return fmt.Sprintf("%d of %d units are dead", u.Dead, u.Planned)
+	case lost != 0:
+		return fmt.Sprintf("the ledger holds %d of %d planned units: items were removed from it, or added; start the job again", u.Planned-lost, u.Planned)
+	default:
+		return "units that were missing when it was given up are done since: a redrive completes it"
+	}
+}
+
+// cost is nil where no function worked on the job.
+func cost(r *report.Report, memoryTime int64) *report.Cost {
+	if memoryTime == 0 {
+		return nil
+	}
+	u := price.Actual{
+		MemoryTime: memoryTime,
+		Units:      int64(r.Units.Done + r.Units.Dead),
+		Objects:    r.Objects.Done + r.Objects.Failed,
+		Bytes:      r.Bytes.Read,
+		Listed:     r.Objects.Listed,
+	}.Usage()
+	return &report.Cost{GBSeconds: u.GBSeconds, Requests: u.Requests(), Dollars: price.Cost(u).Total}
 }
 
 func dead(i ledger.Item) report.Dead {
@@ -103,9 +132,10 @@ func dead(i ledger.Item) report.Dead {
 	return d
 }
 
-// missing is why an open unit is not read: what stopped its job.
+// missing is why an open unit is not read: what stopped its job, while that is
+// not given up.
 func missing(meta ledger.Meta) failure.Reason {
-	if meta.Halt != nil {
+	if meta.Halt != nil && !meta.State.Ended() {
 		return meta.Halt.Reason
 	}
 	return failure.Missing

@@ -7,7 +7,12 @@
 // Each start of work on a unit raises its serial. What a reader then writes of
 // an unfinished unit is conditional on that serial (ErrFenced), so a reader
 // that froze and wakes cannot undo what a later one found. Only Done needs no
-// fence: it says that every block was acked, which stays true.
+// fence: it says that every block was acked, which stays true. A lister's writes
+// are conditional on its lease in the same way.
+//
+// The contract is one interface for each who writes: lister (Planner), reader
+// (Worker), proof (Prover), command line (Operator), schedule (Dispatcher). A
+// driver implements Store; one that several processes share implements Shared.
 package ledger
 
 import (
@@ -29,183 +34,50 @@ var (
 	ErrActive = errors.New("job is active")
 	// ErrFenced: the item moved on since the caller read it.
 	ErrFenced = errors.New("another start of work took over")
+	// ErrLeased: another lister holds the job's lease.
+	ErrLeased = errors.New("another lister holds the lease")
 	// ErrState: the job is not in a state, run or generation that allows this.
 	ErrState = errors.New("job moved on")
 )
 
-// State of a job.
-type State string
-
-// The states of a job. A halt is a flag beside them.
-const (
-	Listing   State = "listing"
-	Running   State = "running"
-	Completed State = "completed"
-	Failed    State = "failed"
-	Cancelled State = "cancelled"
-)
-
-// Ended reports whether no unit of the job is read any more.
-func (s State) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
-
-// Digests are a job's fingerprint: readers and listers with another
-// configuration refuse to work on it.
-type Digests struct {
-	Plan string // url, filters, target, packing version
-	Read string // codec, framing, record limit
-}
-
-// Halt is why a job stands still.
-type Halt struct {
-	Reason failure.Reason
-	Detail string // names the action and the resource
-	At     time.Time
-}
-
-// Inventory counts what a listing found.
-type Inventory struct {
-	Objects   int64 // published in units
-	Bytes     int64 // of those
-	Empty     int64
-	Directory int64
-	Archived  int64 // skipped by policy
-	Excluded  int64
-	// ArchivedBytes are the bytes of the skipped ones.
-	ArchivedBytes int64
-}
-
-// Add adds o.
-func (l *Inventory) Add(o Inventory) {
-	l.Objects += o.Objects
-	l.Bytes += o.Bytes
-	l.Empty += o.Empty
-	l.Directory += o.Directory
-	l.Archived += o.Archived
-	l.Excluded += o.Excluded
-	l.ArchivedBytes += o.ArchivedBytes
-}
-
-// Meta is what is known of a job.
-type Meta struct {
-	Job     string
-	Run     int // 1 for the first start
-	State   State
-	Halt    *Halt // nil: not halted
-	Digests Digests
-	// Generation rises whenever a unit leaves dead, so that a verdict that was
-	// proved before cannot pass after.
-	Generation int
-	// Page is the key that the listing has reached.
-	Page      string
-	Inventory Inventory
-	// Planned is the number of units of the run. The end marker stands when
-	// Listed is true; before, Planned is what has been published so far.
-	Planned int
-	Listed  bool
-	Started time.Time
-	Ended   time.Time
-}
-
-// Ref names a unit of a run.
-type Ref struct {
-	Job string
-	Run int
-	ID  unit.ID
-}
-
-// UnitState is the state of a unit's item.
-type UnitState string
-
-// The states of a unit.
-const (
-	Open UnitState = "open"
-	Done UnitState = "done"
-	Dead UnitState = "dead"
-)
-
-// Planned is a unit as the lister enters it.
-type Planned struct {
-	ID       unit.ID
-	FirstKey string
-	Objects  int
-	// Body is the encoded descriptor. Publish takes it and Resumer gives it; an
-	// Item has none. A ledger that ends with its process need not keep it.
-	Body []byte
-}
-
-// Values of units that the ledger keeps.
-type (
-	Fault  = unit.Fault
-	Counts = unit.Counts
-)
-
-// SinkCounts are what one sink acked.
-type SinkCounts = unit.SinkCounts
-
-// Cause is why a unit is dead.
-type Cause struct {
-	Reason failure.Reason
-	Detail string
-	// Objects are the bad ones only; all of the unit's where the rest of it was
-	// not delivered.
-	Objects []unit.Object
-	// Faults say of each of Objects, in that order, what is bad about it. Empty
-	// where the rest was not delivered: then what Reason and Detail say kept all
-	// of them.
-	Faults []Fault
-	// Record is the index of the first record not delivered of the first of
-	// them; -1 where no record is to blame.
-	Record int64
-}
-
-// Item is a unit in the ledger.
-type Item struct {
-	Planned
-	Run      int
-	State    UnitState
-	Serial   int  // starts of work so far
-	Attempts int  // starts that counted
-	Last     bool // the running attempt is the last one
-	Faults   []Fault
-	// RestDone: everything but the faulty members, from their faulty record on,
-	// was acked by every sink, and Counts are of that.
-	RestDone bool
-	Counts   Counts
-	Cause    *Cause // of a dead unit
-}
-
-// Tally says how far a run is; for display and as a trigger only, never proof.
-type Tally struct {
-	Done, Dead, Planned int
-	Listed              bool // Planned is final
-}
-
-// Settled reports whether every planned unit seems to be done or dead.
-func (t Tally) Settled() bool { return t.Listed && t.Done+t.Dead >= t.Planned }
+// LeaseTime is how long a lister's lease stands after it was last renewed.
+const LeaseTime = time.Minute
 
 // Planner is what a lister writes. Every method may be repeated with the same
 // arguments, whether or not the earlier call was applied.
+//
+// A listing is a chain of pages: enter one (Publish), send what is due of it,
+// say so (Advance), and at the end set the end marker (Finish).
 type Planner interface {
 	// Start begins a job or, where an earlier run ended, its next run: state
-	// listing, no end marker. The same token gives the run that this token
-	// started. ErrActive, naming the run, while one is listing or running.
-	Start(ctx context.Context, job, token string, d Digests) (Meta, error)
-	// Publish enters the units of one listing page as open and returns those to
-	// send: all but the ones that are done. Items of earlier runs get this run's
-	// number; a dead or open one becomes open with attempts 0, its faults kept.
-	// Repeating a page counts its units and objects once.
-	Publish(ctx context.Context, job string, run int, page Page) ([]unit.ID, error)
-	// Finish sets the end marker: the plan is frozen, the job running. ErrState
-	// when the job or run is another.
-	Finish(ctx context.Context, job string, run int) error
-}
-
-// Page is one page of a listing as a Planner takes it. After identifies it: the
-// key that the page was listed after.
-type Page struct {
-	After, Last string
-	Units       []Planned
-	Inventory   Inventory
+	// listing, no lease, no end marker. The same token gives the run that this
+	// token started. ErrActive, naming the run, while one is listing or running.
+	Start(ctx context.Context, job string, s Start) (Meta, error)
+	// Lease makes l.Holder the run's lister for LeaseTime from now, again if it
+	// is already. ErrLeased while another's lease stands, ErrState when the run
+	// is not listing.
+	Lease(ctx context.Context, l Lease) (Meta, error)
+	// Publish enters the units of the page after the one that the run has
+	// reached (p.After is Meta.Page) as open, and returns the page as the ledger
+	// has it and what of it is to be sent: all but the units that are done. Where
+	// a lister before this one had entered a page after the same key, it is that
+	// one, whatever p holds: the caller goes on after its Last.
+	//
+	// Items of earlier runs get this run's number; a dead or open one becomes
+	// open with attempts 0, its cursor, faults and counts kept.
+	//
+	// ErrLeased when l.Holder does not hold the lease, ErrState when p does not
+	// follow what the run has reached, or when the run is not listing.
+	Publish(ctx context.Context, l Lease, p Page) (Page, []unit.ID, error)
+	// Advance says that what was due of p, as Publish gave it, was sent: the run
+	// has reached p.Last, and p's units and inventory count. It renews the lease.
+	// Errors as those of Publish; that the run has reached p.Last is none.
+	Advance(ctx context.Context, l Lease, p Page) error
+	// Finish sets the end marker: the plan is frozen, the job running and
+	// without a lease. Errors as those of Publish, and ErrState while a page is
+	// entered that the run has not reached; that l's run is finished already is
+	// none.
+	Finish(ctx context.Context, l Lease) error
 }
 
 // Worker is what a reader does to a unit. Its methods give ErrNoUnit for a unit
@@ -213,24 +85,38 @@ type Page struct {
 // counts once and is no error; it gives ErrFenced when the unit is done or dead
 // otherwise, when another start of work took over, and when the item is of
 // another run than r.
+//
+// Counts, wherever they are written, are what the unit amounts to so far by all
+// starts of work together, as far as the item goes on from it: those of the item
+// that Begin gave and what the caller added. They replace what the item has.
 type Worker interface {
 	// Meta is read strongly consistently. ErrNoJob.
 	Meta(ctx context.Context, job string) (Meta, error)
+	// Joined adds the digest of a chain and its sinks to those that worked on
+	// the job (Meta.Pipelines).
+	Joined(ctx context.Context, job, pipeline string) error
 	// Begin starts work: it raises the serial and the attempts of an open item
 	// and marks the attempt as last when receives or attempts reach limit. An
 	// item that is done, dead, of another run than r or of an earlier run than
 	// the job's comes back untouched.
 	Begin(ctx context.Context, r Ref, receives, limit int) (Item, error)
+	// Touch shows that the unit is being worked on: it raises the beat of the
+	// run's counters (Progress), and nothing else.
+	Touch(ctx context.Context, r Ref) error
 	// Fault records a faulty member; of two for one member the one with the
 	// lower Record stays. ErrFenced.
 	Fault(ctx context.Context, r Ref, serial int, f Fault) error
-	// RestDone records that the rest was acked and adds c. ErrFenced.
+	// RestDone records that the rest was acked and drops the cursor. ErrFenced.
 	RestDone(ctx context.Context, r Ref, serial int, c Counts) error
 	// Recovered takes a member off the faults after its own series was acked,
-	// and adds what it amounted to. ErrFenced.
+	// and drops the cursor. ErrFenced.
 	Recovered(ctx context.Context, r Ref, serial, member int, c Counts) error
-	// Done marks the unit done, from any state, and adds c if it was not done
-	// before. It is not fenced.
+	// Pause records that every block before cur was acked and that the unit is
+	// due again: attempts 0, no mark, and in a Shared ledger, in the same write,
+	// a todo. ErrFenced.
+	Pause(ctx context.Context, r Ref, serial int, cur Cursor, c Counts) error
+	// Done marks the unit done, from any state; a unit that is done already
+	// keeps its counts. It is not fenced.
 	Done(ctx context.Context, r Ref, c Counts) (Tally, error)
 	// Dead marks an open unit dead. ErrFenced, also when it is done.
 	Dead(ctx context.Context, r Ref, serial int, c Cause) (Tally, error)
@@ -244,48 +130,82 @@ type Worker interface {
 // Prover is what a finalizer needs.
 type Prover interface {
 	Meta(ctx context.Context, job string) (Meta, error)
+	// Progress is what the run's counters say: for display and as a trigger
+	// only, since a crash may leave them behind the items.
+	Progress(ctx context.Context, job string, run int) (Progress, error)
 	// Prove counts the items of a run, strongly consistently.
 	Prove(ctx context.Context, job string, run int) (Census, error)
-	// Unfinished calls yield for every item of the run that is not done, in
-	// order of id.
+	// Unfinished calls yield for every item of the run that is not done, in an
+	// order that is always the same. yield may use the ledger.
 	Unfinished(ctx context.Context, job string, run int, yield func(Item) error) error
 	// Conclude ends the job if it still is of that run and generation and not
 	// ended otherwise; ErrState if not. Concluding alike again is no error.
 	Conclude(ctx context.Context, job string, run, generation int, s State) error
 }
 
-// Operator is what ends a halt: the resume command, or a probe that fared well.
+// Operator is what commands do to a job, and a probe that fared well.
 type Operator interface {
 	// Resume clears the halt flag if it stands for r, and reports whether this
-	// call cleared it. So the success of a probe for sink_down clears no halt
-	// that took its place meanwhile.
+	// call cleared it. In the same write it asks for a send of every open unit
+	// (Meta.Ask). So the success of a probe for sink_down clears no halt that
+	// took its place meanwhile.
 	Resume(ctx context.Context, job string, r failure.Reason) (bool, error)
+	// Redrive opens the run's dead units, attempts 0 and the serial raised, so
+	// that nobody who worked on one before may write, and says how many. Then,
+	// in one write, a failed job runs again, the generation rises, re-sends are
+	// counted afresh and a send of every open unit is asked for. It may be
+	// repeated. ErrState unless the run is running or failed.
+	Redrive(ctx context.Context, job string, run int) (int, error)
 }
 
 // Resumer is the memory of what was sent, for a run that outlives its feed. A
 // ledger that is lost with its process has no use for it.
 type Resumer interface {
 	// Pending calls yield for every open unit of the run, with the body that it
-	// was published with, in order of id. yield may use the ledger and may take
-	// its time: what ends in the meantime may be yielded all the same.
+	// was published with, in an order of its own. yield may use the ledger and
+	// may take its time: what ends in the meantime may be yielded all the same.
 	Pending(ctx context.Context, job string, run int, yield func(Planned) error) error
 }
 
-// Census is a proof's result.
-type Census struct {
-	Done, Dead, Open int
-	Counts           Counts // of the done ones
-}
-
-// Complete reports whether every unit of m's plan is done.
-func (c Census) Complete(m Meta) bool {
-	return m.Listed && c.Done == m.Planned && c.Dead == 0 && c.Open == 0
-}
-
-// Store is the whole contract, as drivers implement it.
+// Store is what every driver implements.
 type Store interface {
 	Planner
 	Worker
 	Prover
 	Operator
+}
+
+// Dispatcher is what the schedule needs, which sends what is due again and ends
+// jobs whose readers are gone.
+type Dispatcher interface {
+	Prover
+	Resumer
+	// Live names the jobs that are not retired.
+	Live(ctx context.Context) ([]string, error)
+	// Body is the descriptor that the unit was published with.
+	Body(ctx context.Context, r Ref) ([]byte, error)
+	// Dead is that of Worker.
+	Dead(ctx context.Context, r Ref, serial int, c Cause) (Tally, error)
+	// Due calls yield for every todo of the run. yield may use the ledger.
+	Due(ctx context.Context, job string, run int, yield func(Todo) error) error
+	// Sent removes a todo, unless it was put again since.
+	Sent(ctx context.Context, job string, t Todo) error
+	// Swept says that every unit was sent that was open when Meta.Ask was ask.
+	Swept(ctx context.Context, job string, run, ask int) error
+	// Resend counts one more re-send of all that is open, and asks for it, in
+	// one write. ErrState unless the run is running in that generation and
+	// resends have been counted so far.
+	Resend(ctx context.Context, job string, run, generation, resends int) error
+	// Watch is what Watched was last given for the job; the zero value at first.
+	Watch(ctx context.Context, job string) (Watch, error)
+	Watched(ctx context.Context, job string, w Watch) error
+	// Retire takes an ended job off the live ones. ErrState unless it is ended in
+	// that run and generation: what was reported is not how it stands.
+	Retire(ctx context.Context, job string, run, generation int) error
+}
+
+// Shared is a ledger that several processes work on at a time.
+type Shared interface {
+	Store
+	Dispatcher
 }

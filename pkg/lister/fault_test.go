@@ -1,46 +1,52 @@
 package lister_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// sweep runs body with a world whose n-th call is the first to fail, for every n
-// until no call is left, not applied and applied with the answer lost.
+// sweep runs body with a world of which one call meets a fault: for every
+// operation the first call of it, the second and so on until no call is left,
+// not applied and applied with the answer lost.
 func sweep(t *testing.T, newWorld func(*testing.T) *world, body func(w *world)) {
 	for _, applied := range []bool{false, true} {
-		calls := 0
-		for n := 1; ; n++ {
-			t.Run(fmt.Sprintf("call %d fails, applied %v", n, applied), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(t)
-					w.at, w.applied = n, applied
-					body(w)
-					calls = w.seen()
+		for _, op := range operations {
+			for n, left := 1, true; left; n++ {
+				t.Run(fmt.Sprintf("%s %d, applied %v", op, n, applied), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t)
+						f := w.fault
+						f.op, f.at, f.applied = op, n, applied
+						body(w)
+						left = f.seen(op) >= n
+					})
 				})
-			})
-			if t.Failed() {
-				return
+				if t.Failed() {
+					return
+				}
+				if n == 1 && !left && op != "ReadRange" {
+					t.Errorf("%s was not called", op)
+				}
 			}
-			if calls < n {
-				break // there was no n-th call to fail
-			}
-		}
-		if calls < 15 {
-			t.Errorf("only %d calls were made", calls)
 		}
 	}
 }
 
+var errCrash = failure.New(failure.Job, failure.Config, errors.New("the process is gone"))
+
 func TestALostConnectionAtAnyCallCostsTimeOnly(t *testing.T) {
-	sweep(t, newZoo, func(w *world) {
+	sweep(t, newSlowZoo, func(w *world) {
 		if err := w.run(zooOptions()); err != nil {
 			w.t.Fatal(err)
 		}
@@ -48,72 +54,102 @@ func TestALostConnectionAtAnyCallCostsTimeOnly(t *testing.T) {
 	})
 }
 
-func TestACrashAtAnyCallLosesAndDoublesNothing(t *testing.T) {
-	crash := failure.New(failure.Job, failure.Config, errors.New("the process is gone"))
-	sweep(t, newZoo, func(w *world) {
-		w.err, w.span = crash, 1<<30
-		err := w.run(zooOptions())
-		dead := w.fault
-		w.fault = &fault{}
-		if err == nil {
-			if dead.seen() >= dead.at {
-				w.t.Fatal("a crash went by unnoticed")
-			}
-		} else if err := w.run(zooOptions()); err != nil {
-			w.t.Fatal(err)
-		}
-		w.check(zooOptions())
-		w.fault = dead
-	})
+// outcome is what a listing comes to.
+type outcome struct {
+	sent      map[unit.ID][]byte
+	inventory ledger.Inventory
 }
 
-func TestACrashWithinAnObjectOfManyRangesLosesNothing(t *testing.T) {
-	crash := failure.New(failure.Job, failure.Config, errors.New("the process is gone"))
-	for n := 1; ; n += 7 {
-		w := newWorld(t, huge())
-		w.fault = &fault{at: n, span: 1 << 30, applied: n%2 == 0, err: crash}
-		if err := w.run(zooOptions()); err == nil {
-			break
-		}
-		w.fault = &fault{}
+// undisturbed is the outcome of a world to which nothing happens.
+func undisturbed(t *testing.T, newWorld func(*testing.T) *world) (o outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
 		if err := w.run(zooOptions()); err != nil {
 			t.Fatal(err)
 		}
 		w.check(zooOptions())
-	}
+		o = outcome{w.sent, w.meta().Inventory}
+	})
+	return o
 }
 
-func TestTheSameListingGivesTheSamePagesWhateverHappened(t *testing.T) {
-	a, b := newZoo(t), newZoo(t)
-	if err := errors.Join(a.run(zooOptions()), b.run(zooOptions()), b.run(zooOptions())); err != nil {
-		t.Fatal(err)
+// same checks that the outcome is o, with the same bytes in the same units.
+func (w *world) same(o outcome) {
+	w.t.Helper()
+	if !maps.EqualFunc(o.sent, w.sent, bytes.Equal) {
+		w.t.Errorf("units (-undisturbed +got):\n%s", cmp.Diff(o.sent, w.sent))
 	}
-	if diff := cmp.Diff(append(a.pages, a.pages...), b.pages); diff != "" {
-		t.Errorf("listed again, the ledger's pages differ:\n%s", diff)
+	m := w.meta()
+	if !m.Listed || m.Planned != len(o.sent) || m.Inventory != o.inventory || len(w.open()) != len(o.sent) {
+		w.t.Errorf("%+v, want %d units planned, and %+v", m, len(o.sent), o.inventory)
 	}
-	if diff := cmp.Diff(a.sent, b.sent); diff != "" {
-		t.Errorf("listed again, the units differ:\n%s", diff)
-	}
-	b.check(zooOptions())
+	w.chain()
 }
 
-func TestWhatIsDoneIsNotSentAgain(t *testing.T) {
+// newSlowZoo is listed so slowly that each page of the listing makes one of the
+// ledger.
+func newSlowZoo(t *testing.T) *world {
 	w := newZoo(t)
-	if err := w.run(zooOptions()); err != nil {
-		t.Fatal(err)
+	w.slow = time.Second
+	return w
+}
+
+func newHuge(t *testing.T) *world { return newWorld(t, huge()) }
+
+func TestACrashAtAnyCallLosesAndDoublesNothing(t *testing.T) {
+	for name, newWorld := range map[string]func(*testing.T) *world{
+		"between objects": newSlowZoo, "within an object of many ranges": newHuge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := undisturbed(t, newWorld)
+			sweep(t, newWorld, func(w *world) {
+				w.err, w.dies = errCrash, true
+				if err := w.run(zooOptions()); err != nil {
+					if err := w.next(zooOptions()); err != nil && !(errors.Is(err, ledger.ErrState) && w.finished) {
+						w.t.Fatal(err)
+					}
+				}
+				w.same(want)
+			})
+		})
 	}
-	var done unit.ID
-	for id := range w.sent {
-		done = id
-		break
-	}
-	w.finish(done)
-	before := len(w.sent)
-	clear(w.sent)
-	if err := w.run(zooOptions()); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := w.sent[done]; ok || len(w.sent) != before-1 {
-		t.Errorf("%d of %d units sent again, the done one among them: %v", len(w.sent), before, ok)
+}
+
+// A lister that is frozen at any call, wakes when another one has listed all, and
+// finds that it can do no more.
+func TestAListerThatWakesLateChangesNothing(t *testing.T) {
+	for name, newWorld := range map[string]func(*testing.T) *world{
+		"between objects": newSlowZoo, "within an object of many ranges": newHuge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := undisturbed(t, newWorld)
+			sweep(t, newWorld, func(w *world) {
+				f := w.fault
+				f.wakes = make(chan struct{})
+				late := make(chan error, 1)
+				go func() { late <- w.run(zooOptions()) }()
+				time.Sleep(time.Minute)         // enough for all of it
+				if synctest.Wait(); !f.struck { // no such call
+					if err := <-late; err != nil {
+						w.t.Error(err)
+					}
+					return
+				}
+				err := w.next(zooOptions())
+				if err != nil && !errors.Is(err, ledger.ErrState) { // the frozen one may have finished
+					w.t.Fatal(err)
+				}
+				m, pages := w.meta(), len(w.pages)
+				close(f.wakes)
+				if err := <-late; err != nil && !errors.Is(err, ledger.ErrState) && !errors.Is(err, ledger.ErrLeased) {
+					w.t.Errorf("the late one says %v", err)
+				}
+				if d := cmp.Diff(m, w.meta()); d != "" || len(w.pages) != pages {
+					w.t.Errorf("the late one changed the job (-before +after):\n%s", d)
+				}
+				w.same(want)
+			})
+		})
 	}
 }

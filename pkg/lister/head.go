@@ -25,21 +25,21 @@ func plain(head []byte) bool {
 }
 
 // cuts returns, for each object, how it is cut; nil: it is not.
-func (r *run) cuts(ctx context.Context, objects []object.Listed) ([]*plan.Cut, error) {
+func (l *Lister) cuts(ctx context.Context, objects []object.Listed) ([]*plan.Cut, error) {
 	cuts := make([]*plan.Cut, len(objects))
-	if r.opts.Cut == nil {
+	if l.opts.Cut == nil {
 		return cuts, nil
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(headsAtOnce)
 	for i, o := range objects {
-		if !r.candidate(o) {
+		if !l.candidate(o) {
 			continue
 		}
 		g.Go(func() error {
-			ok, err := r.cuttable(gctx, o.Object)
+			ok, err := l.cuttable(gctx, o.Object)
 			if ok {
-				cuts[i] = r.opts.Cut
+				cuts[i] = l.opts.Cut
 			}
 			return err
 		})
@@ -49,28 +49,28 @@ func (r *run) cuts(ctx context.Context, objects []object.Listed) ([]*plan.Cut, e
 
 // candidate reports whether o would be cut if its content allowed it. What must
 // be restored first cannot be looked at: the reader finds it, whole.
-func (r *run) candidate(o object.Listed) bool {
-	return o.Size > plan.Target(r.opts.Target) && o.ETag != "" && !o.Archived &&
-		r.opts.Filter.Select(o.Object, o.Archived) == plan.Take
+func (l *Lister) candidate(o object.Listed) bool {
+	return o.Size > plan.Target(l.opts.Target) && o.ETag != "" && !o.Archived &&
+		l.opts.Filter.Select(o.Object, o.Archived) == plan.Take
 }
 
 // cuttable looks at the beginning of o. An object that cannot be read is not
 // cut: the reader meets the same fault, and its report is where it belongs. But
 // a fault that passes must not decide what the units are (INV-3).
-func (r *run) cuttable(ctx context.Context, o unit.Object) (bool, error) {
-	head, err := r.head(ctx, o)
+func (l *Lister) cuttable(ctx context.Context, o unit.Object) (bool, error) {
+	head, err := l.head(ctx, o)
 	switch {
 	case err == nil:
-		return r.opts.Cuttable(head), nil
+		return l.opts.Cuttable(head), nil
 	case ctx.Err() != nil, failure.Is(err, failure.Job), errors.Is(err, object.ErrNoAnswer):
 		return false, fmt.Errorf("look at %q: %w", o.Key, err)
 	}
 	return false, nil
 }
 
-func (r *run) head(ctx context.Context, o unit.Object) ([]byte, error) {
-	head := make([]byte, min(r.opts.Head, o.Size))
-	in := object.NewReader(ctx, r.bucket, []object.Part{{Object: o, End: int64(len(head))}}, object.Options{})
+func (l *Lister) head(ctx context.Context, o unit.Object) ([]byte, error) {
+	head := make([]byte, min(l.opts.Head, o.Size))
+	in := object.NewReader(ctx, l.bucket, []object.Part{{Object: o, End: int64(len(head))}}, object.Options{})
 	err := in.Next()
 	if err == nil {
 		_, err = io.ReadFull(in, head)

@@ -156,9 +156,9 @@ func TestACancelledLookDecidesNothing(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	}
-	err := lister.New(w, planner{w}, w, zooOptions()).Run(ctx, "job", w.start())
-	if want := 1 + len(w.asked); !errors.Is(err, context.Canceled) || w.seen() != want {
-		t.Errorf("%v after %d calls, want that it was cancelled, after %d", err, w.seen(), want)
+	err := w.runIn(ctx, zooOptions())
+	if !errors.Is(err, context.Canceled) || w.seen("Publish") > 0 {
+		t.Errorf("%v after %d pages, want that it was cancelled before the first", err, w.seen("Publish"))
 	}
 }
 

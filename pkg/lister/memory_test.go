@@ -85,7 +85,7 @@ func listMany(t *testing.T) {
 	n := manyKeys(t)
 	ctx := t.Context()
 	store, queue := memledger.New(), memfeed.New(memfeed.Options{})
-	m, err := store.Start(ctx, "job", "", ledger.Digests{})
+	m, err := store.Start(ctx, "job", ledger.Start{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,93 +2,94 @@ package lister
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Bounds of one Send.
-const (
-	maxMessages  = 64
-	maxSendBytes = 1 << 20
-)
+// errElsewhere: the run stands at another place than where this lister is.
+var errElsewhere = errors.New("the run stands elsewhere")
 
-// publish enters the stretch in the ledger and then sends its units, in this
-// order: a crash in between leaves units open that nobody was told of, which the
-// ledger shows, and never a message whose unit nobody knows (INV-7).
+// publish makes the stretch up to last a page: it enters it in the ledger, sends
+// what is due of it and then says so, in this order. A crash before the sends
+// leaves units open that nobody was told of, which the ledger shows, and never a
+// message whose unit nobody knows (INV-7); a crash before the end of them leaves
+// the run where the page begins, so that the next lister sends it again.
 //
-// inside says that it is called between the ranges of one object.
-func (r *run) publish(ctx context.Context, inside bool) error {
-	page, ok := r.stretch.next(inside)
-	if !ok {
-		return nil
-	}
-	for i, u := range r.stretch.units {
-		body, err := u.Encode()
-		if err != nil {
-			return fmt.Errorf("unit %s: %w", page.Units[i].ID, err)
-		}
-		page.Units[i].Body = body
-	}
-	var due []unit.ID
+// Where an earlier lister entered a page here, it is that one that is sent: what
+// was listed since may differ, and a unit that is open must be in the plan.
+// errElsewhere then, for this lister's packing goes on from another place.
+func (r *run) publish(ctx context.Context, last string) error {
+	page := r.stretch.page(last)
+	var (
+		stored ledger.Page
+		due    []unit.ID
+	)
 	err := retry(ctx, undecided, func() (err error) {
-		due, err = r.planner.Publish(ctx, r.job, r.number, page)
+		stored, due, err = r.planner.Publish(ctx, r.lease, page)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("publish the page after %q: %w", page.After, err)
 	}
-	send := make(map[unit.ID]bool, len(due))
-	for _, id := range due {
-		send[id] = true
-	}
-	b := batch{run: r}
-	for i, u := range page.Units {
-		switch {
-		case send[u.ID]:
-			if err := b.add(ctx, u); err != nil {
-				return err
-			}
-		case r.opts.Kept != nil:
-			r.opts.Kept(r.stretch.units[i])
-		}
-	}
-	if err := b.send(ctx); err != nil {
+	if err := r.send(ctx, stored, due); err != nil {
 		return err
 	}
-	r.stretch.published(page)
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := retry(ctx, undecided, func() error { return r.planner.Advance(ctx, r.lease, stored) }); err != nil {
+		return fmt.Errorf("advance to %q: %w", stored.Last, err)
+	}
+	r.renewed, r.published, r.alone = began, time.Now(), true
+	if stored.Last != last {
+		return errElsewhere
+	}
+	r.stretch.published(last)
 	return nil
 }
 
-// batch collects messages for one Send.
-type batch struct {
-	run      *run
-	messages []feed.Message
-	bytes    int
-}
-
-func (b *batch) add(ctx context.Context, u ledger.Planned) error {
-	if len(b.messages) == maxMessages || b.bytes+len(u.Body) > maxSendBytes {
-		if err := b.send(ctx); err != nil {
+// send sends what is due of the page.
+func (r *run) send(ctx context.Context, p ledger.Page, due []unit.ID) error {
+	wanted := make(map[unit.ID]bool, len(due))
+	for _, id := range due {
+		wanted[id] = true
+	}
+	messages := make([]feed.Message, 0, len(due))
+	for i, u := range p.Units {
+		if wanted[u.ID] {
+			messages = append(messages, feed.Message{ID: u.ID, Job: r.lease.Job, Body: u.Body})
+		} else if err := r.kept(i, u); err != nil {
 			return err
 		}
 	}
-	b.messages = append(b.messages, feed.Message{ID: u.ID, Job: b.run.job, Body: u.Body})
-	b.bytes += len(u.Body)
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := retry(ctx, undecided, func() error { return r.sender.Send(ctx, messages...) }); err != nil {
+		return fmt.Errorf("send %d units from %s on: %w", len(messages), messages[0].ID, err)
+	}
 	return nil
 }
 
-func (b *batch) send(ctx context.Context) error {
-	if len(b.messages) == 0 {
+// kept tells of unit i of a page, which is done.
+func (r *run) kept(i int, p ledger.Planned) error {
+	if r.opts.Kept == nil {
 		return nil
 	}
-	err := retry(ctx, undecided, func() error { return b.run.sender.Send(ctx, b.messages...) })
-	if err != nil {
-		return fmt.Errorf("send %d units from %s on: %w", len(b.messages), b.messages[0].ID, err)
+	if s := &r.stretch; i < len(s.planned) && s.planned[i].ID == p.ID {
+		r.opts.Kept(s.units[i])
+		return nil
 	}
-	// The feed may hold on to what it was given.
-	b.messages, b.bytes = nil, 0
+	u, err := unit.Decode(p.Body)
+	if err != nil {
+		return fmt.Errorf("unit %s: %w", p.ID, err)
+	}
+	r.opts.Kept(u)
 	return nil
 }

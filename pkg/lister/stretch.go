@@ -8,28 +8,45 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxUnits is how many units a page of the ledger holds, give or take the one
-// that an object closes before its own.
-const maxUnits = 1024
+// A stretch is full at so many units, or bytes of them. An object adds two at
+// most before that is looked at: the unit that it closes and its own.
+const (
+	fullUnits = 1024
+	fullBytes = ledger.MaxPageBytes - 2*unit.MaxDescriptorBytes
+)
 
 // stretch is the part of the listing that becomes the next page of the ledger.
 // Objects pass through it twice: they are carried from when they are seen, and
 // settled when the unit that they went into is closed. What was skipped among
 // them waits with them, so that a page counts just the keys in its bounds.
 type stretch struct {
-	after string // the page begins after this key
+	after string // the page begins after this place
 	last  string // up to this key everything is settled
 	seen  string // up to this key everything is carried
-	part  int    // pages so far that ended within an object
 
-	units   []*unit.Unit
+	planned []ledger.Planned
+	units   []*unit.Unit // as planned
+	bytes   int          // of planned
 	settled ledger.Inventory
 	carried ledger.Inventory
 }
 
-func startAt(key string) stretch { return stretch{after: key, last: key, seen: key} }
+// startAt returns the stretch that begins at the named place.
+func startAt(name string, p place) stretch { return stretch{after: name, last: p.key, seen: p.key} }
 
-func (s *stretch) full() bool { return len(s.units) >= maxUnits }
+func (s *stretch) full() bool { return len(s.planned) >= fullUnits || s.bytes >= fullBytes }
+
+// add takes a unit into the page.
+func (s *stretch) add(u *unit.Unit) error {
+	body, err := u.Encode()
+	if err != nil {
+		return fmt.Errorf("unit of %q: %w", u.Objects[0].Key, err)
+	}
+	s.planned = append(s.planned, ledger.Planned{ID: u.ID(), FirstKey: u.Objects[0].Key, Objects: len(u.Objects), Body: body})
+	s.units = append(s.units, u)
+	s.bytes += len(body)
+	return nil
+}
 
 // take carries an object of a unit.
 func (s *stretch) take(o unit.Object) {
@@ -62,35 +79,23 @@ func (s *stretch) settle() {
 	s.last = s.seen
 }
 
-// next returns the page that the stretch has become, and whether it says
-// anything. inside: only a part of the units of the object after last is there,
-// so the page has to end before the object does.
-func (s *stretch) next(inside bool) (ledger.Page, bool) {
-	p := ledger.Page{After: s.after, Last: s.last, Inventory: s.settled}
-	if inside {
-		p.Last = within(s.last, s.part+1)
-	} else if s.last == s.after {
-		return p, false
-	}
-	p.Units = make([]ledger.Planned, len(s.units))
-	for i, u := range s.units {
-		p.Units[i] = ledger.Planned{ID: u.ID(), FirstKey: u.Objects[0].Key, Objects: len(u.Objects)}
-	}
-	return p, true
+// end is where the page ends that the stretch has become, between two objects.
+func (s *stretch) end() string { return place{key: s.last}.after(s.after) }
+
+// page is the page up to last.
+func (s *stretch) page(last string) ledger.Page {
+	return ledger.Page{After: s.after, Last: last, Units: s.planned, Inventory: s.settled}
 }
 
-// published begins the stretch after p.
-func (s *stretch) published(p ledger.Page) {
-	if p.Last != s.last {
-		s.part++
-	}
-	s.after = p.Last
+// empty reports whether a page of the stretch would say nothing.
+func (s *stretch) empty() bool { return len(s.planned) == 0 && s.settled == ledger.Inventory{} }
+
+// published begins the stretch after the page that ended at last.
+func (s *stretch) published(last string) {
+	s.after = last
+	// The ledger and the feed may hold on to what they were given.
+	s.planned, s.bytes = nil, 0
 	clear(s.units)
 	s.units = s.units[:0]
 	s.settled = ledger.Inventory{}
 }
-
-// within names the n-th place within the object that follows key, for a page
-// must end at a place of its own. It comes before what follows key, and is no
-// key: stores refuse what is not UTF-8, and file systems a zero byte.
-func within(key string, n int) string { return fmt.Sprintf("%s\x00\xff%08d", key, n) }

@@ -34,6 +34,7 @@ func Survey(ctx context.Context, job string, b object.Bucket, o Options, each fu
 	if err := l.Run(ctx, job, ledger.Meta{Run: 1}); err != nil {
 		return Found{}, err
 	}
+	s.found.Waiting, s.found.WaitingBytes = s.waiting.Objects, s.waiting.Bytes
 	return s.found, nil
 }
 
@@ -41,8 +42,10 @@ func Survey(ctx context.Context, job string, b object.Bucket, o Options, each fu
 // its pages.
 type survey struct {
 	object.Bucket
-	filter plan.Filter
-	found  Found
+	filter  plan.Filter
+	waiting ledger.Inventory // counted by List, which runs ahead of all else
+	found   Found
+	page    string // that was counted last
 }
 
 var _ ledger.Planner = (*survey)(nil)
@@ -54,24 +57,34 @@ func (s *survey) List(ctx context.Context, after string) (object.Page, error) {
 	}
 	for i := range p.Objects {
 		if o := &p.Objects[i]; o.Archived && s.filter.Select(o.Object, true) == plan.Take {
-			s.found.Waiting++
-			s.found.WaitingBytes += o.Size
+			s.waiting.Objects++
+			s.waiting.Bytes += o.Size
 		}
 	}
 	return p, nil
 }
 
-func (s *survey) Start(context.Context, string, string, ledger.Digests) (ledger.Meta, error) {
+func (s *survey) Start(context.Context, string, ledger.Start) (ledger.Meta, error) {
 	return ledger.Meta{}, nil
 }
 
-// Publish counts the page, and lets nothing be sent.
-func (s *survey) Publish(_ context.Context, _ string, _ int, p ledger.Page) ([]unit.ID, error) {
-	s.found.Add(p.Inventory)
-	return nil, nil
+func (s *survey) Lease(context.Context, ledger.Lease) (ledger.Meta, error) {
+	return ledger.Meta{Page: s.page}, nil
 }
 
-func (s *survey) Finish(context.Context, string, int) error { return nil }
+// Publish lets nothing be sent.
+func (s *survey) Publish(_ context.Context, _ ledger.Lease, p ledger.Page) (ledger.Page, []unit.ID, error) {
+	return p, nil, nil
+}
+
+// Advance counts the page.
+func (s *survey) Advance(_ context.Context, _ ledger.Lease, p ledger.Page) error {
+	s.found.Add(p.Inventory)
+	s.page = p.Last
+	return nil
+}
+
+func (s *survey) Finish(context.Context, ledger.Lease) error { return nil }
 
 // nobody is sent nothing.
 type nobody struct{}

@@ -24,10 +24,7 @@ func TestASurveyFindsTheUnitsThatAListerPlans(t *testing.T) {
 			if err := listed.run(o); err != nil {
 				t.Fatal(err)
 			}
-			m, err := listed.ledger.Meta(t.Context(), "job")
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := listed.meta()
 			var want []unit.ID
 			for _, p := range listed.pages {
 				for _, u := range p.Units {
@@ -38,7 +35,7 @@ func TestASurveyFindsTheUnitsThatAListerPlans(t *testing.T) {
 			w := newZoo(t)
 			w.size = size
 			var got []unit.ID
-			found, err := lister.Survey(t.Context(), "job", w, o, func(u *unit.Unit) { got = append(got, u.ID()) })
+			found, err := lister.Survey(t.Context(), "job", &actor{w, w.fault}, o, func(u *unit.Unit) { got = append(got, u.ID()) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,15 +72,15 @@ func TestASurveyCountsOnceWhatItHadToListAgain(t *testing.T) {
 		for _, applied := range []bool{false, true} {
 			for n := 1; ; n++ {
 				w := newZoo(t)
-				w.at, w.applied = n, applied
-				found, err := lister.Survey(t.Context(), "job", w, o, func(*unit.Unit) {})
+				w.op, w.at, w.applied = "List", n, applied
+				found, err := lister.Survey(t.Context(), "job", &actor{w, w.fault}, o, func(*unit.Unit) {})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if found.Listed() != int64(len(w.objects)) || found.Waiting != 2 {
 					t.Errorf("call %d failed, applied %v: %+v", n, applied, found)
 				}
-				if w.seen() < n {
+				if w.seen("List") < n {
 					break
 				}
 			}
@@ -93,8 +90,8 @@ func TestASurveyCountsOnceWhatItHadToListAgain(t *testing.T) {
 
 func TestASurveyThatIsDeniedSaysSo(t *testing.T) {
 	w := newZoo(t)
-	w.at, w.err = 1, failure.Errorf(failure.Job, failure.Denied, "no")
-	found, err := lister.Survey(t.Context(), "job", w, zooOptions(), func(*unit.Unit) {})
+	w.op, w.at, w.err = "List", 1, failure.Errorf(failure.Job, failure.Denied, "no")
+	found, err := lister.Survey(t.Context(), "job", &actor{w, w.fault}, zooOptions(), func(*unit.Unit) {})
 	if !failure.Is(err, failure.Job) || found.Inventory != (ledger.Inventory{}) {
 		t.Errorf("%+v, %v", found, err)
 	}

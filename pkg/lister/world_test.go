@@ -1,12 +1,10 @@
 package lister_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/spate-go/spate/pkg/failure"
-	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/memledger"
 	"github.com/spate-go/spate/pkg/lister"
@@ -28,56 +27,26 @@ const mib = 1 << 20
 
 var errLost = failure.New(failure.Transient, failure.RetriesExhausted, errors.New("connection lost"))
 
-// fault lets the calls of a world fail from one on: before they do anything, or
-// after, so that only the answer is lost. It counts them all.
-type fault struct {
-	at      int // the first call to fail; 0: none
-	applied bool
-	span    int // how many calls fail; 0: one
-	err     error
-
-	mu    sync.Mutex
-	calls int // guarded by mu
-}
-
-// around runs op, or fails it, or both.
-func (f *fault) around(op func() error) error {
-	f.mu.Lock()
-	f.calls++
-	n := f.calls
-	f.mu.Unlock()
-	fails := f.at > 0 && n >= f.at && n < f.at+max(f.span, 1)
-	if fails && !f.applied {
-		return f.err
-	}
-	if err := op(); err != nil || !fails {
-		return err
-	}
-	return f.err
-}
-
-func (f *fault) seen() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.calls
-}
-
-// world is all that a lister touches: a bucket, a ledger and a feed. As ledger
-// and feed it asserts what they may rely on.
+// world is all that listers touch: a bucket, a ledger and a feed. As ledger and
+// feed it asserts what they may rely on.
 type world struct {
-	t       *testing.T
-	objects []object.Listed // in order of keys
-	size    int             // of a page of the listing
-	heads   map[string]func() ([]byte, error)
+	t     *testing.T
+	size  int           // of a page of the listing
+	slow  time.Duration // what a call of List takes
+	heads map[string]func() ([]byte, error)
 	*fault
 
 	ledger *memledger.Ledger
+	token  string
 
-	mu       sync.Mutex // guards all below
-	asked    []string   // ReadRange calls
-	reading  int        // bodies that are not closed
-	changed  []string   // keys of which a reader is told only when it closes them
+	mu       sync.Mutex      // guards all below
+	objects  []object.Listed // in order of keys
+	asked    []string        // ReadRange calls
+	reading  int             // bodies that are not closed
+	changed  []string        // keys of which a reader is told only when it closes them
 	pages    []ledger.Page
+	given    []ledger.Page // as Publish was given them, and as they were then
+	were     []ledger.Page
 	known    map[unit.ID]bool
 	finished bool
 	sent     map[unit.ID][]byte
@@ -85,16 +54,40 @@ type world struct {
 }
 
 func newWorld(t *testing.T, objects []object.Listed) *world {
-	slices.SortFunc(objects, func(a, b object.Listed) int { return strings.Compare(a.Key, b.Key) })
-	return &world{
-		t: t, objects: objects, size: 7, heads: map[string]func() ([]byte, error){}, fault: &fault{err: errLost},
-		ledger: memledger.New(), known: map[unit.ID]bool{}, sent: map[unit.ID][]byte{},
+	w := &world{
+		t: t, size: 7, heads: map[string]func() ([]byte, error){}, fault: &fault{err: errLost},
+		ledger: memledger.New(), token: "token", known: map[unit.ID]bool{}, sent: map[unit.ID][]byte{},
 	}
+	w.put(objects...)
+	return w
 }
 
+// put puts objects into the bucket, over those of their keys.
+func (w *world) put(objects ...object.Listed) {
+	for _, o := range objects {
+		w.remove(o.Key)
+	}
+	w.objects = append(slices.Clone(w.objects), objects...) // pages are cut from it
+	slices.SortFunc(w.objects, func(a, b object.Listed) int { return strings.Compare(a.Key, b.Key) })
+}
+
+func (w *world) remove(key string) {
+	w.objects = slices.DeleteFunc(slices.Clone(w.objects), func(o object.Listed) bool { return o.Key == key })
+}
+
+// start is the start of the job's current run, however often it is called.
 func (w *world) start() ledger.Meta {
 	w.t.Helper()
-	m, err := w.ledger.Start(context.Background(), "job", "token", ledger.Digests{})
+	m, err := w.ledger.Start(context.Background(), "job", ledger.Start{Token: w.token})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+func (w *world) meta() ledger.Meta {
+	w.t.Helper()
+	m, err := w.ledger.Meta(context.Background(), "job")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -102,121 +95,34 @@ func (w *world) start() ledger.Meta {
 }
 
 // run lists as a process does that knows nothing of an earlier one.
-func (w *world) run(o lister.Options) error {
-	return lister.New(w, planner{w}, w, o).Run(context.Background(), "job", w.start())
+func (w *world) run(o lister.Options) error { return w.runIn(context.Background(), o) }
+
+func (w *world) runIn(ctx context.Context, o lister.Options) error {
+	actor := &actor{w, w.fault}
+	return lister.New(actor, actor, actor, o).Run(ctx, "job", w.start())
 }
 
-func (w *world) List(_ context.Context, after string) (p object.Page, err error) {
-	err = w.around(func() error {
-		i, found := slices.BinarySearchFunc(w.objects, after, func(o object.Listed, key string) int { return strings.Compare(o.Key, key) })
-		if found {
-			i++
+// next lists as the process does that comes when the lease of the one before has
+// lapsed, and that nothing happens to.
+func (w *world) next(o lister.Options) error {
+	time.Sleep(ledger.LeaseTime)
+	w.fault = &fault{err: errLost}
+	return w.run(o)
+}
+
+// allSent checks that all open units are in the feed.
+func (w *world) allSent(before string) {
+	for id := range w.open() {
+		if _, ok := w.sent[id]; !ok {
+			w.t.Errorf("%s before unit %s was sent", before, id)
 		}
-		end := min(i+w.size, len(w.objects))
-		p = object.Page{Objects: w.objects[i:end], Last: after, More: end < len(w.objects)}
-		if end > i {
-			p.Last = w.objects[end-1].Key
-		}
-		return nil
-	})
-	return p, err
-}
-
-func (w *world) Pin(o unit.Object) object.Pinned { return pinned{w, o} }
-
-type pinned struct {
-	w *world
-	o unit.Object
-}
-
-func (p pinned) Close() error {
-	if slices.Contains(p.w.changed, p.o.Key) {
-		return failure.New(failure.Member, failure.ETagDrift, errors.New("changed while it was read"))
 	}
-	return nil
-}
-
-// counted is a body that says when it is closed.
-type counted struct {
-	io.Reader
-	w *world
-}
-
-func (c counted) Close() error {
-	c.w.mu.Lock()
-	defer c.w.mu.Unlock()
-	c.w.reading--
-	return nil
-}
-
-func (p pinned) ReadRange(_ context.Context, off, n int64) (body io.ReadCloser, err error) {
-	err = p.w.around(func() error {
-		p.w.mu.Lock()
-		p.w.asked = append(p.w.asked, fmt.Sprintf("%s %s %d+%d", p.o.Key, p.o.ETag, off, n))
-		head, ok := p.w.heads[p.o.Key]
-		p.w.mu.Unlock()
-		b := bytes.Repeat([]byte("x"), int(n))
-		if ok {
-			if b, err = head(); err != nil {
-				return err
-			}
-		}
-		p.w.mu.Lock()
-		defer p.w.mu.Unlock()
-		p.w.reading++
-		body = counted{bytes.NewReader(b), p.w}
-		return nil
-	})
-	if err != nil && body != nil {
-		body.Close() // the answer is lost, and nobody holds it
-		body = nil
-	}
-	return body, err
-}
-
-// planner is the world's ledger, under its method names.
-type planner struct{ *world }
-
-func (w planner) Start(context.Context, string, string, ledger.Digests) (ledger.Meta, error) {
-	w.t.Error("the lister started a job")
-	return ledger.Meta{}, nil
-}
-
-func (w planner) Publish(ctx context.Context, job string, run int, p ledger.Page) (due []unit.ID, err error) {
-	err = w.around(func() error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if due, err = w.ledger.Publish(ctx, job, run, p); err != nil {
-			return err
-		}
-		p.Units = slices.Clone(p.Units)
-		w.pages = append(w.pages, p)
-		for _, u := range p.Units {
-			w.known[u.ID] = true
-		}
-		return nil
-	})
-	return due, err
-}
-
-func (w planner) Finish(ctx context.Context, job string, run int) error {
-	return w.around(func() error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for id := range w.open() {
-			if _, ok := w.sent[id]; !ok {
-				w.t.Errorf("end marker before unit %s was sent", id)
-			}
-		}
-		w.finished = true
-		return w.ledger.Finish(ctx, job, run)
-	})
 }
 
 // open returns the units that are not done.
 func (w *world) open() map[unit.ID]bool {
 	ids := map[unit.ID]bool{}
-	err := w.ledger.Unfinished(context.Background(), "job", 1, func(it ledger.Item) error {
+	err := w.ledger.Unfinished(context.Background(), "job", w.meta().Run, func(it ledger.Item) error {
 		ids[it.ID] = true
 		return nil
 	})
@@ -226,43 +132,20 @@ func (w *world) open() map[unit.ID]bool {
 	return ids
 }
 
-func (w *world) Send(_ context.Context, ms ...feed.Message) error {
-	return w.around(func() error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		total := 0
-		for _, m := range ms {
-			if !w.known[m.ID] {
-				w.t.Errorf("INV-7: unit %s is sent and the ledger does not know it", m.ID)
-			}
-			if m.Job != "job" {
-				w.t.Errorf("unit %s is sent for job %q", m.ID, m.Job)
-			}
-			total += len(m.Body)
-			w.sent[m.ID] = m.Body
-		}
-		w.sends = append(w.sends, len(ms))
-		if len(ms) > 1 && (len(ms) > 64 || total > mib) {
-			w.t.Errorf("%d messages of %d bytes in one send", len(ms), total)
-		}
-		return nil
-	})
-}
-
 // check holds the law of a listing that ended: what the filter takes is in one
 // unit, which ledger and feed have; the end marker counts just these; and all
 // else is counted.
 func (w *world) check(o lister.Options) {
 	w.t.Helper()
-	m, err := w.ledger.Meta(context.Background(), "job")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	m := w.meta()
 	if !m.Listed || m.State != ledger.Running || m.Planned != len(w.sent) {
 		w.t.Fatalf("listed %v, %s, %d units planned; %d are in the feed", m.Listed, m.State, m.Planned, len(w.sent))
 	}
 	if w.reading != 0 {
 		w.t.Errorf("%d bodies were left open", w.reading)
+	}
+	if d := cmp.Diff(w.were, w.given); d != "" {
+		w.t.Errorf("pages changed after Publish (-then +now):\n%s", d)
 	}
 	bytesOf, whole := w.covered()
 	var want ledger.Inventory

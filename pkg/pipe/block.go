@@ -3,7 +3,9 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/failure"
@@ -19,12 +21,15 @@ type writer struct {
 	series  int
 	counts  unit.Counts
 	pending chan error // of the write under way; nil: none
+	sealed  *place     // the end of its segment
+	acked   *place     // the last segment's end up to which all is acked; nil: none yet
 	part    int        // blocks of rejects written of the segment at hand
+	first   func()     // is told of the first segment with rows that is acked
 }
 
-// put writes the rows of a segment, which it owns from now on. It returns the
-// error of this or of the write before it.
-func (w *writer) put(ctx context.Context, segment int, rows []chain.Rows) error {
+// put writes the rows of a segment that ends at a place, which it owns from now
+// on. It returns the error of this or of the write before it.
+func (w *writer) put(ctx context.Context, end *place, segment int, rows []chain.Rows) error {
 	if err := w.wait(); err != nil {
 		w.pipe.putRows(rows)
 		return err
@@ -36,10 +41,14 @@ func (w *writer) put(ctx context.Context, segment int, rows []chain.Rows) error 
 	// Only with memory for it is the write overlapped: the next segment needs
 	// buffers of its own meanwhile.
 	if size == 0 || !w.pipe.config.Budget.TryAcquire(size) {
-		return w.write(ctx, segment, rows)
+		err := w.write(ctx, segment, rows)
+		if err == nil {
+			w.ack(end)
+		}
+		return err
 	}
 	pending := make(chan error, 1)
-	w.pending = pending
+	w.pending, w.sealed = pending, end
 	go func() {
 		err := w.guarded(ctx, segment, rows)
 		w.pipe.config.Budget.Release(size)
@@ -66,7 +75,19 @@ func (w *writer) wait() error {
 	}
 	err := <-w.pending
 	w.pending = nil
+	if err == nil {
+		w.ack(w.sealed)
+	}
 	return err
+}
+
+// ack notes that all up to the place is acked. No block behind it is written
+// yet, so that the counts are of just that.
+func (w *writer) ack(end *place) {
+	if end != nil {
+		end.counts.Sinks = maps.Clone(w.counts.Sinks)
+		w.acked = end
+	}
 }
 
 func (w *writer) write(ctx context.Context, segment int, rows []chain.Rows) error {
@@ -82,6 +103,10 @@ func (w *writer) write(ctx context.Context, segment int, rows []chain.Rows) erro
 		}
 	}
 	w.part = 0
+	if w.first != nil && slices.ContainsFunc(rows, func(r chain.Rows) bool { return len(r.Ends) > 0 }) {
+		w.first()
+		w.first = nil
+	}
 	return nil
 }
 

@@ -11,26 +11,14 @@ import (
 	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/record"
-	"github.com/spate-go/spate/pkg/unit"
 )
-
-// cursor is where a member's reading stands.
-type cursor struct {
-	member
-	object *unit.Object
-	index  int64 // records framed
-	origin int64 // offset in the object at which the decoded stream begins
-	base   int64 // offset of the buffer in the decoded stream
-	taken  int64 // offset up to which bytes are in segments
-}
 
 // frames frames and processes a member's records and returns how many it
 // framed, with an error too: those before the fault.
-func (r *run) frames(ctx context.Context, m member) (int64, error) {
-	c := &cursor{member: m, object: &r.unit.Objects[m.ordinal]}
+func (r *run) frames(ctx context.Context, c *cursor) (int64, error) {
 	framer, in, err := r.open(c)
 	if err != nil {
-		return 0, err
+		return c.framed(), err
 	}
 	buf := r.w.buf[:0]
 	defer func() { r.w.buf = buf[:0] }()
@@ -43,38 +31,51 @@ func (r *run) frames(ctx context.Context, m member) (int64, error) {
 		used, err := r.piece(ctx, c, framer, buf, readErr == io.EOF)
 		switch {
 		case errors.Is(err, errMemberEnd):
-			return c.index, nil
+			return c.framed(), nil
 		case err != nil:
-			return c.index, err
+			return c.framed(), err
 		case readErr == io.EOF:
-			return c.index, nil
+			return c.framed(), nil
 		case readErr != nil:
-			return c.index, readErr
+			return c.framed(), readErr
 		}
 		c.base += int64(used)
 		buf = buf[:copy(buf, buf[used:])]
 	}
 }
 
+// framed is how many records of the member were framed, by earlier calls too.
+func (c *cursor) framed() int64 { return max(c.index, c.done) }
+
 var errMemberEnd = errors.New("nothing more to read of this member")
 
 // open prepares codec and framer for a member.
 func (r *run) open(c *cursor) (frame.Framer, io.Reader, error) {
 	r.src.err = nil
-	if g := r.unit.Range; g != nil { // plain: content was looked at before it was cut
-		if g.Start == 0 {
+	if g := r.Unit.Range; g != nil { // plain: content was looked at before it was cut
+		f := frame.InRange(r.w.framer, *g)
+		c.direct = true
+		if c.offset == 0 {
+			c.origin = f.From()
+		}
+		if c.origin == 0 {
 			r.metrics.codec(c.object.Key, codec.Plain)
 		}
-		f := frame.InRange(r.w.framer, *g)
-		c.origin = max(g.Start-1, 0)
 		f.Reset(c.origin)
 		return f, &r.src, nil
 	}
-	r.w.framer.Reset(0)
+	r.w.framer.Reset(c.origin)
+	if c.offset > 0 {
+		c.direct = true
+		return r.w.framer, &r.src, nil
+	}
 	if err := r.w.codec.Reset(&r.src); err != nil {
 		return nil, nil, r.named(c, err)
 	}
-	r.metrics.codec(c.object.Key, r.w.codec.Codec())
+	if c.done == 0 {
+		r.metrics.codec(c.object.Key, r.w.codec.Codec())
+	}
+	c.direct = r.lines && r.w.codec.Codec() == codec.Plain
 	return r.w.framer, r.w.codec, nil
 }
 
@@ -113,7 +114,7 @@ func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []b
 	if c.limit != noLimit {
 		frames = frames[:min(int64(len(frames)), c.limit-c.index)]
 	}
-	frames, enough := r.ration(frames)
+	frames, enough := r.ration(r.pass(c, frames))
 	if err := r.records(ctx, c, buf, frames); err != nil {
 		return used, err
 	}
@@ -124,6 +125,21 @@ func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []b
 		return used, errMemberEnd
 	}
 	return used, nil
+}
+
+// pass passes over the frames that are not this call's, and returns the others.
+func (r *run) pass(c *cursor, frames []record.Frame) []record.Frame {
+	n := min(int64(len(frames)), max(c.skip, c.done)-c.index)
+	if n <= 0 {
+		return frames
+	}
+	taken := c.base + int64(frames[n-1].Next)
+	if c.done > 0 { // an earlier call decoded them too
+		r.decoded -= taken - c.taken
+	}
+	c.taken = taken
+	c.index += n
+	return frames[n:]
 }
 
 // ration leaves of frames what the limit on the whole job's records allows.
@@ -146,11 +162,6 @@ const batchFrames = 1024
 // records passes frames to the chain, cutting segments at the records where
 // the rule says so.
 func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []record.Frame) error {
-	if n := min(int64(len(frames)), c.skip-c.index); n > 0 {
-		c.taken = c.base + int64(frames[n-1].Next)
-		c.index += n
-		frames = frames[n:]
-	}
 	for len(frames) > 0 {
 		// The first frame that ends at or after the cut ends its segment.
 		end := c.taken + r.cut.Left() - c.base
@@ -164,7 +175,7 @@ func (r *run) records(ctx context.Context, c *cursor, buf []byte, frames []recor
 				err = r.spill(ctx)
 			}
 			if sealed && err == nil {
-				err = r.seal(ctx)
+				err = r.seal(ctx, r.place(c, c.base+int64(len(buf))-c.taken))
 			}
 		}
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/frame"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // floor is what a series holds of the budget from its start.
@@ -46,21 +45,22 @@ func (e *growError) Error() string {
 // admit runs a series under its floor; a series that outgrows it gives all its
 // memory back and starts again with a larger one. Its sinks know the blocks
 // that they have seen.
-func (p *Pipe) admit(ctx context.Context, s series) (unit.Counts, error) {
+func (p *Pipe) admit(ctx context.Context, s series) (Result, error) {
+	s.once()
 	f := floorOf(p.need, len(p.config.Sinks))
 	for {
-		counts, err := p.under(ctx, s, f)
+		res, err := p.under(ctx, s, f)
 		g, ok := errors.AsType[*growError](err)
 		if !ok {
-			return counts, err
+			return res, err
 		}
 		f = g.floor
 	}
 }
 
-func (p *Pipe) under(ctx context.Context, s series, f floor) (unit.Counts, error) {
+func (p *Pipe) under(ctx context.Context, s series, f floor) (Result, error) {
 	if err := p.config.Budget.Acquire(ctx, f.total()); err != nil {
-		return unit.Counts{}, fmt.Errorf("%s: %w", s.unit.Objects[0].Key, err)
+		return Result{}, fmt.Errorf("%s: %w", s.Unit.Objects[0].Key, err)
 	}
 	m := &memory{budget: p.config.Budget, floor: f, held: f.total()}
 	defer func() { p.config.Budget.Release(m.held) }()

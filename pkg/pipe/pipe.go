@@ -65,8 +65,9 @@ type Pipe struct {
 	config  Config
 	threads chan struct{} // its capacity is the bound
 	metrics metrics
-	need    int // bytes of the longest record with its delimiter
-	outputs int // sinks that the chain knows; rejects go to the one behind them
+	need    int  // bytes of the longest record with its delimiter
+	lines   bool // framing may begin at any record
+	outputs int  // sinks that the chain knows; rejects go to the one behind them
 
 	mu      sync.Mutex
 	workers []*worker      // idle; guarded by mu
@@ -79,13 +80,26 @@ func New(c Config) *Pipe {
 	if c.Rejects != nil {
 		c.Sinks = append(slices.Clone(c.Sinks), c.Rejects.NamedSink)
 	}
+	f := c.Framer()
 	return &Pipe{
 		outputs: outputs,
 		config:  c,
 		threads: make(chan struct{}, c.Threads),
 		metrics: newMetrics(c),
-		need:    c.Framer().Need(),
+		need:    f.Need(),
+		lines:   resyncs(f),
 	}
+}
+
+// resyncs reports whether f has a delimiter that ends a record wherever it
+// stands.
+func resyncs(f frame.Framer) bool {
+	l, ok := f.(interface{ Delimiter() (byte, bool) })
+	if !ok {
+		return false
+	}
+	_, ok = l.Delimiter()
+	return ok
 }
 
 // Records counts the records framed so far, those of repeated work too.

@@ -19,8 +19,9 @@ type Listing struct {
 	Include, Exclude []string // their order decides nothing
 	Archived         string   // fail or skip; "" means fail
 	After, Before    time.Time
-	Target           int64 // as in Options
-	Cut              *Cut  // nil: objects are never cut
+	StartAfter       string // the key that the listing begins after; "": at its beginning
+	Target           int64  // as in Options
+	Cut              *Cut   // nil: objects are never cut
 }
 
 // Reading is what decides where records begin in an object. A reader with
@@ -45,6 +46,9 @@ func PlanDigest(l Listing) string {
 	t.line("archived", cmp.Or(l.Archived, "fail"))
 	t.time("after", l.After)
 	t.time("before", l.Before)
+	if l.StartAfter != "" {
+		t.line("start_after", l.StartAfter)
+	}
 	t.number("target", Target(l.Target))
 	if l.Cut != nil {
 		t.number("delimiter", int64(l.Cut.Delimiter))

@@ -21,6 +21,8 @@ func TestWhateverChangesThePlanChangesItsDigest(t *testing.T) {
 		{URL: "s3://b/p/", Archived: "skip"},
 		{URL: "s3://b/p/", After: noon},
 		{URL: "s3://b/p/", Before: noon},
+		{URL: "s3://b/p/", StartAfter: "k"},
+		{URL: "s3://b/p/", StartAfter: "l"},
 		{URL: "s3://b/p/", Target: 1 << 20},
 		{URL: "s3://b/p/", Cut: &plan.Cut{}},
 		{URL: "s3://b/p/", Cut: &plan.Cut{Delimiter: '\n'}},

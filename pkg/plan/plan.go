@@ -25,6 +25,10 @@ const (
 // smallest one costs this part of it, because each costs a request.
 const maxPacked = 64
 
+// maxSkipped is how many keys may be skipped while a unit is open. Whoever lists
+// can only stop where none is, and must be able to within a bounded time.
+const maxSkipped = 1 << 16
+
 // Options tune a Packer.
 type Options struct {
 	Job    string
@@ -49,6 +53,7 @@ type Packer struct {
 	open    []unit.Object
 	cost    int64
 	encoded int
+	skipped int    // since the open unit was
 	key     []byte // scratch for hashing
 }
 
@@ -92,7 +97,7 @@ func (p *Packer) Add(o unit.Object, cut *Cut, yield func(*unit.Unit) error) erro
 		return p.cut(o, *cut, yield)
 	}
 	if len(p.open) == 0 {
-		p.encoded = p.envelope
+		p.encoded, p.skipped = p.envelope, 0
 	}
 	p.open = append(p.open, o)
 	p.cost += max(o.Size, p.floor)
@@ -103,8 +108,19 @@ func (p *Packer) Add(o unit.Object, cut *Cut, yield func(*unit.Unit) error) erro
 	return nil
 }
 
+// Skip is called in place of Add for a key that is not packed. It closes the open
+// unit, and calls yield for it, when so many were skipped since it was opened
+// that it should wait for no more.
+func (p *Packer) Skip(yield func(*unit.Unit) error) error {
+	if p.skipped++; p.skipped < maxSkipped {
+		return nil
+	}
+	return p.Flush(yield)
+}
+
 // Flush closes the open unit, if there is one, and calls yield for it.
 func (p *Packer) Flush(yield func(*unit.Unit) error) error {
+	p.skipped = 0
 	if len(p.open) == 0 {
 		return nil
 	}

@@ -364,3 +364,40 @@ func TestKeyRangesListedApartPackAlikeWhenTheyBeginAtAnchors(t *testing.T) {
 		t.Errorf("seed %d: in %d parts (-whole +parts):\n%s", seed, n, diff)
 	}
 }
+
+// A lister can only stop where no unit is open, so one must not wait for ever.
+func TestAUnitIsClosedByManyKeysThatAreSkipped(t *testing.T) {
+	const bound = 1 << 16
+	p := plan.NewPacker(plan.Options{Job: "j"})
+	var units []*unit.Unit
+	keep := func(u *unit.Unit) error { units = append(units, u); return nil }
+	skip := func(n int) {
+		t.Helper()
+		for range n {
+			if err := p.Skip(keep); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add := func(key string) {
+		t.Helper()
+		if err := p.Add(unit.Object{Key: key, Size: 1}, nil, keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	skip(bound + 7) // of no unit
+	add("a")
+	skip(bound / 2)
+	add("b")
+	if skip(bound/2 - 1); len(units) > 0 || !p.Open() {
+		t.Fatalf("%d units after %d keys", len(units), bound-1)
+	}
+	if skip(1); len(units) != 1 || p.Open() || len(units[0].Objects) != 2 {
+		t.Fatalf("%d units after %d keys", len(units), bound)
+	}
+	skip(bound - 1)
+	add("c")
+	if skip(bound - 1); len(units) > 1 {
+		t.Error("keys that were skipped before a unit count for it")
+	}
+}

@@ -6,6 +6,7 @@ const (
 	Invocation   = 0.20         // Lambda, a million
 	QueueRequest = 0.50         // SQS standard queue with message groups, a million
 	WriteUnit    = 0.625        // DynamoDB on demand, a million
+	ReadUnit     = 0.125        // DynamoDB on demand, a million
 	Get          = 0.40         // S3 Standard, a million
 	List         = 5.00         // S3 Standard, a million
 )
@@ -24,12 +25,14 @@ const (
 	MaxConcurrency        = 1250
 )
 
-// What a unit needs.
+// What a unit that goes well needs, and more of what outlasts a minute.
 const (
-	QueueRequestsPerUnit = 4
-	WriteUnitsPerUnit    = 4
-	WindowBytes          = 8 << 20
-	KeysPerPage          = 1000
+	QueueRequestsPerUnit   = 3.1
+	QueueRequestsPerMinute = 1
+	WriteUnitsPerUnit      = 4
+	ReadUnitsPerUnit       = 2
+	WindowBytes            = 8 << 20
+	KeysPerPage            = 1000
 )
 
 // Where nothing else is said.
@@ -54,6 +57,7 @@ func Constants() []Constant {
 		{"Lambda, requests", Invocation, "$ a million", "price list, us-east-1", "2026-09"},
 		{"SQS, standard queue with message groups", QueueRequest, "$ a million requests", "published tables: 0.40, and 0.10 for fair queues", "2026-03"},
 		{"DynamoDB, writes on demand", WriteUnit, "$ a million units", "price list, us-east-1", "2026-09"},
+		{"DynamoDB, reads on demand", ReadUnit, "$ a million units", "published tables", "2026-11"},
 		{"S3, GET", Get, "$ a million", "published tables, S3 Standard", "2026-09"},
 		{"S3, LIST", List, "$ a million", "published tables, S3 Standard", "2026-09"},
 		{"network of an invocation", NetworkBytesPerSecond, "bytes/s", "Lambda quotas (625 Mbps at any memory), measured in arXiv 2501.07771", "2026-11"},
@@ -66,8 +70,10 @@ func Constants() []Constant {
 		{"invocations at once, at first", FirstConcurrency, "", "Lambda guide, SQS scaling", "2026-11"},
 		{"and more a minute", RampPerMinute, "", "Lambda guide, SQS scaling", "2026-11"},
 		{"and at most", MaxConcurrency, "", "Lambda guide, SQS scaling; the quota of a new account is lower", "2026-11"},
-		{"SQS requests of a unit", QueueRequestsPerUnit, "", "send, receive, hold, delete", "2026-11"},
-		{"DynamoDB write units of a unit", WriteUnitsPerUnit, "", "planned, begun, done, counted", "2026-11"},
+		{"SQS requests of a unit", QueueRequestsPerUnit, "", "a tenth of a send; receive, hold, delete", "2026-11"},
+		{"and for each minute that it takes", QueueRequestsPerMinute, "", "hold", "2026-11"},
+		{"DynamoDB write units of a unit", WriteUnitsPerUnit, "", "lister: planned; reader: begun, done, counted", "2026-11"},
+		{"DynamoDB read units of a unit", ReadUnitsPerUnit, "", "reader: job and unit, strongly consistent", "2026-11"},
 		{"a GET's window", WindowBytes, "bytes", "this project", "2026-11"},
 		{"keys of a listing's page", KeysPerPage, "", "S3 API", "2026-11"},
 		{"memory, where nothing is said", DefaultMemoryMB, "MB", "a whole CPU", "2026-11"},

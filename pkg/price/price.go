@@ -21,8 +21,14 @@ type Usage struct {
 	Invocations   int64   `json:"invocations"`
 	QueueRequests int64   `json:"queue_requests"`
 	WriteUnits    int64   `json:"ledger_write_units"`
+	ReadUnits     int64   `json:"ledger_read_units"`
 	Gets          int64   `json:"get_requests"`
 	Lists         int64   `json:"list_requests"`
+}
+
+// Requests counts those of all services.
+func (u Usage) Requests() int64 {
+	return u.Invocations + u.QueueRequests + u.WriteUnits + u.ReadUnits + u.Gets + u.Lists
 }
 
 // Dollars are what a Usage costs.
@@ -36,12 +42,16 @@ type Dollars struct {
 func Cost(u Usage) Dollars {
 	d := Dollars{Compute: u.GBSeconds * GBSecond}
 	d.Requests = (float64(u.Invocations)*Invocation + float64(u.QueueRequests)*QueueRequest +
-		float64(u.WriteUnits)*WriteUnit + float64(u.Gets)*Get + float64(u.Lists)*List) / million
+		float64(u.WriteUnits)*WriteUnit + float64(u.ReadUnits)*ReadUnit + float64(u.Gets)*Get + float64(u.Lists)*List) / million
 	d.Total = d.Compute + d.Requests
 	return d
 }
 
-const million = 1e6
+const (
+	million     = 1e6
+	mbPerGB     = 1024
+	msPerSecond = 1000
+)
 
 // Work is a plan in figures. Add its units one by one.
 type Work struct {
@@ -87,27 +97,36 @@ func Of(w Work, f Function) Estimate {
 	}
 	busy := took(w.Units, w.Bytes, w.Gets)
 	at := min(int64(f.Concurrency), w.Units)
-	pages := (w.Listed + KeysPerPage - 1) / KeysPerPage
-	e := Estimate{
-		Concurrency: int(at),
-		Usage: Usage{
-			GBSeconds:     busy * float64(f.MemoryMB) / 1024,
-			Invocations:   w.Units,
-			QueueRequests: w.Units * QueueRequestsPerUnit,
-			WriteUnits:    w.Units * WriteUnitsPerUnit,
-			Gets:          w.Gets,
-			Lists:         max(pages, 1),
-		},
-	}
+	e := Estimate{Concurrency: int(at), Usage: usage(w, busy*float64(f.MemoryMB)/mbPerGB, busy)}
 	longest := 0.0
 	if w.Units > 0 {
 		longest = took(1, w.longest.bytes, w.longest.gets)
 	}
-	d := max(ramped(busy, float64(at)), longest, float64(pages)*PageSeconds)
+	d := max(ramped(busy, float64(at)), longest, float64(pages(w.Listed))*PageSeconds)
 	e.Duration = time.Duration(math.Ceil(d)) * time.Second
 	e.Dollars = Cost(e.Usage)
 	return e
 }
+
+// usage is what w takes when its units together are worked on for busy seconds.
+func usage(w Work, gbSeconds, busy float64) Usage {
+	u := Usage{
+		GBSeconds:     gbSeconds,
+		Invocations:   w.Units,
+		QueueRequests: int64(math.Ceil(float64(w.Units) * QueueRequestsPerUnit)),
+		WriteUnits:    w.Units * WriteUnitsPerUnit,
+		ReadUnits:     w.Units * ReadUnitsPerUnit,
+		Gets:          w.Gets,
+		Lists:         max(pages(w.Listed), 1),
+	}
+	if w.Units > 0 { // as if all took equally long: what begins a minute is not counted
+		minutes := int64(busy / float64(w.Units) / 60)
+		u.QueueRequests += w.Units * minutes * QueueRequestsPerMinute
+	}
+	return u
+}
+
+func pages(keys int64) int64 { return (keys + KeysPerPage - 1) / KeysPerPage }
 
 // BytesPerSecond is what one invocation reads: as fast as its network, or as its
 // share of a processor.

@@ -26,6 +26,56 @@ func units(n int, bytes, gets int64) price.Work {
 	return w
 }
 
+func TestAMessageIsHeldEachMinute(t *testing.T) {
+	for gets, want := range map[int64]int64{17_000: 31, 18_000: 41, 36_000: 51} { // 57, 61 and 122 s a unit
+		if got := price.Of(units(10, 0, gets), price.Function{}).Usage.QueueRequests; got != want {
+			t.Errorf("%d GETs a unit: %d queue requests, want %d", gets, got, want)
+		}
+	}
+}
+
+// A job that took what its plan said costs what its plan said.
+func TestAnActualIsPricedAsThePlanWas(t *testing.T) {
+	for _, c := range []struct {
+		says                       string
+		units, objects, eachObject int
+	}{
+		{"large ones", 200, 1, 64 << 20},
+		{"neither large nor small", 200, 5, 12 << 20},
+		{"small ones", 300, 64, 10_000},
+		{"longer than a minute each", 20, 1, 12_000 << 20},
+		{"nothing", 0, 0, 0},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			bytes, gets := int64(c.objects)*int64(c.eachObject), int64(c.objects)*price.Gets(int64(c.eachObject))
+			w := units(c.units, bytes, gets)
+			w.Listed = int64(c.units * c.objects)
+			for _, memory := range []int{0, 3008} {
+				plan := price.Of(w, price.Function{MemoryMB: memory})
+				got := price.Actual{
+					MemoryTime: int64(plan.Usage.GBSeconds * 1024 * 1000),
+					Units:      w.Units, Objects: w.Listed, Bytes: w.Bytes, Listed: w.Listed,
+				}.Usage()
+				near(t, "GB-seconds", got.GBSeconds, plan.Usage.GBSeconds, 1e-6)
+				got.GBSeconds = plan.Usage.GBSeconds
+				if memory != 0 { // a function's memory is not known
+					got.QueueRequests = plan.Usage.QueueRequests
+				}
+				if got != plan.Usage {
+					t.Errorf("%d MB: actual %+v, planned %+v", memory, got, plan.Usage)
+				}
+			}
+		})
+	}
+}
+
+func TestRequestsAreThoseOfAllServices(t *testing.T) {
+	u := price.Usage{GBSeconds: 0.5, Invocations: 1, QueueRequests: 10, WriteUnits: 100, ReadUnits: 1000, Gets: 10_000, Lists: 100_000}
+	if got := u.Requests(); got != 111_111 {
+		t.Errorf("%d", got)
+	}
+}
+
 // Worked out by hand from the constants, not from the code.
 func TestATerabyteOfUnitsOf64MiB(t *testing.T) {
 	e := price.Of(units(14_902, 64<<20, 8), price.Function{MemoryMB: 1769, Concurrency: 1000})
@@ -38,10 +88,10 @@ func TestATerabyteOfUnitsOf64MiB(t *testing.T) {
 	if e.Duration != 76*time.Second || e.Concurrency != 1000 {
 		t.Errorf("took %v at %d", e.Duration, e.Concurrency)
 	}
-	if u := e.Usage; u.Invocations != 14_902 || u.QueueRequests != 4*14_902 || u.WriteUnits != 4*14_902 || u.Gets != 8*14_902 || u.Lists != 15 {
+	if u := e.Usage; u.Invocations != 14_902 || u.QueueRequests != 46_197 || u.WriteUnits != 4*14_902 || u.ReadUnits != 2*14_902 || u.Gets != 8*14_902 || u.Lists != 15 {
 		t.Errorf("usage %+v", u)
 	}
-	near(t, "requests", e.Dollars.Requests, (14_902*0.2+4*14_902*0.5+4*14_902*0.625+8*14_902*0.4+15*5)/1e6, 1e-9)
+	near(t, "requests", e.Dollars.Requests, (14_902*0.2+46_197*0.5+4*14_902*0.625+2*14_902*0.125+8*14_902*0.4+15*5)/1e6, 1e-9)
 	near(t, "total", e.Dollars.Total, e.Dollars.Compute+e.Dollars.Requests, 1e-12)
 }
 
@@ -116,7 +166,7 @@ func TestEveryUsageHasItsPrice(t *testing.T) {
 	}{
 		"lambda":   {price.Usage{GBSeconds: 1e6, Invocations: 1e6}, 13.3334 + 0.2},
 		"sqs":      {price.Usage{QueueRequests: 1e6}, 0.5},
-		"dynamodb": {price.Usage{WriteUnits: 1e6}, 0.625},
+		"dynamodb": {price.Usage{WriteUnits: 1e6, ReadUnits: 1e6}, 0.625 + 0.125},
 		"s3":       {price.Usage{Gets: 1e6, Lists: 1e6}, 5.4},
 	} {
 		near(t, what, price.Cost(c.u).Total, c.want, 1e-9)

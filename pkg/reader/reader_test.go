@@ -3,7 +3,6 @@ package reader_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,112 +11,9 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/ledger/memledger"
 	"github.com/spate-go/spate/pkg/reader"
-	"github.com/spate-go/spate/pkg/record"
 	"github.com/spate-go/spate/pkg/unit"
 )
-
-const attempts = 3
-
-// pipe is a script in place of a pipe; what is nil succeeds.
-type pipe struct {
-	rest   func(ctx context.Context, known []unit.Fault, found func(context.Context, unit.Fault) error) error
-	member func(unit.Fault) error
-	read   []string // what was asked for, in order
-}
-
-func counted(n int64) unit.Counts { return unit.Counts{Counts: record.Counts{In: n, Out: n}} }
-
-func (p *pipe) Rest(ctx context.Context, _ *unit.Unit, _ unit.ID, known []unit.Fault, found func(context.Context, unit.Fault) error) (unit.Counts, error) {
-	p.read = append(p.read, "rest")
-	if p.rest != nil {
-		if err := p.rest(ctx, known, found); err != nil {
-			return unit.Counts{}, err
-		}
-	}
-	return counted(10), nil
-}
-
-func (p *pipe) Member(_ context.Context, u *unit.Unit, _ unit.ID, f unit.Fault) (unit.Counts, error) {
-	p.read = append(p.read, u.Objects[f.Member].Key)
-	if p.member != nil {
-		if err := p.member(f); err != nil {
-			return unit.Counts{}, err
-		}
-	}
-	return counted(1), nil
-}
-
-// kit is a job of one unit of three objects.
-type kit struct {
-	t       *testing.T
-	ledger  *memledger.Ledger
-	pipe    *pipe
-	reader  *reader.Reader
-	unit    *unit.Unit
-	n       int // deliveries so far
-	settled int
-	halts   []ledger.Halt
-}
-
-func newKit(t *testing.T) *kit {
-	k := &kit{t: t, ledger: memledger.New(), pipe: &pipe{}}
-	ctx := t.Context()
-	meta, err := k.ledger.Start(ctx, "j", "token", ledger.Digests{Plan: "p", Read: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.unit = &unit.Unit{Job: "j", Run: meta.Run, Bucket: "b", Origin: unit.FromList, Objects: []unit.Object{
-		{Key: "a", Size: 5, ETag: `"1"`}, {Key: "b", Size: 5, ETag: `"2"`}, {Key: "c", Size: 5, ETag: `"3"`},
-	}}
-	page := ledger.Page{Last: "c", Units: []ledger.Planned{{ID: k.unit.ID(), FirstKey: "a", Objects: 3}}, Inventory: ledger.Inventory{Objects: 3}}
-	if _, err := k.ledger.Publish(ctx, "j", meta.Run, page); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.ledger.Finish(ctx, "j", meta.Run); err != nil {
-		t.Fatal(err)
-	}
-	k.reader = reader.New(k.ledger, k.pipe, reader.Options{
-		ReadDigest: "r", Log: slog.New(slog.DiscardHandler),
-		Settled: func(context.Context, string) error { k.settled++; return nil },
-		Halted:  func(h ledger.Halt) { k.halts = append(k.halts, h) },
-	})
-	return k
-}
-
-// deliver hands the unit over once more.
-func (k *kit) deliver(ctx context.Context) error {
-	k.t.Helper()
-	body, err := k.unit.Encode()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	k.n++
-	return k.reader.Handle(ctx, feed.Delivery{
-		Message:  feed.Message{ID: k.unit.ID(), Job: "j", Body: body},
-		Receives: k.n, Cap: attempts,
-	})
-}
-
-func (k *kit) census() ledger.Census {
-	k.t.Helper()
-	c, err := k.ledger.Prove(k.t.Context(), "j", k.unit.Run)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return c
-}
-
-// item is the unit's item while it is not done.
-func (k *kit) item() (item ledger.Item) {
-	k.t.Helper()
-	err := k.ledger.Unfinished(k.t.Context(), "j", k.unit.Run, func(i ledger.Item) error { item = i; return nil })
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return item
-}
 
 func TestAUnitThatGoesWellIsDoneThenAcked(t *testing.T) {
 	k := newKit(t)
@@ -272,10 +168,7 @@ func TestAHaltBurnsNoAttempt(t *testing.T) {
 	if i := k.item(); i.State != ledger.Open || i.Attempts != 0 || i.Last {
 		t.Errorf("item %+v: the attempt was not given back", i)
 	}
-	meta, err := k.ledger.Meta(t.Context(), "j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta := k.meta()
 	if meta.Halt == nil || meta.Halt.Reason != failure.Denied || !strings.Contains(meta.Halt.Detail, "arn:aws:s3:::b/a") {
 		t.Errorf("halt %+v", meta.Halt)
 	}
@@ -289,14 +182,11 @@ func TestAHaltBurnsNoAttempt(t *testing.T) {
 
 func TestAnotherReadConfigurationHaltsTheJobShowingBoth(t *testing.T) {
 	k := newKit(t)
-	k.reader = reader.New(k.ledger, k.pipe, reader.Options{ReadDigest: "other", Log: slog.New(slog.DiscardHandler)})
+	k.reader = reader.New(k.ledger, k.pipe, reader.Options{ReadDigest: "other", Log: quiet().Log})
 	if err := k.deliver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	meta, err := k.ledger.Meta(t.Context(), "j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta := k.meta()
 	if h := meta.Halt; h == nil || h.Reason != failure.Fingerprint || !strings.Contains(h.Detail, `"r"`) || !strings.Contains(h.Detail, `"other"`) {
 		t.Errorf("halt %+v", h)
 	}
@@ -383,7 +273,7 @@ func TestUnitsOfEarlierRunsAreAcked(t *testing.T) {
 	if err := k.ledger.Conclude(t.Context(), "j", 1, 0, ledger.Completed); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := k.ledger.Start(t.Context(), "j", "again", ledger.Digests{Plan: "p", Read: "r"}); err != nil {
+	if _, err := k.ledger.Start(t.Context(), "j", ledger.Start{Token: "again", Digests: ledger.Digests{Plan: "p", Read: "r"}}); err != nil {
 		t.Fatal(err)
 	}
 	k.pipe.read = nil
@@ -393,7 +283,7 @@ func TestUnitsOfEarlierRunsAreAcked(t *testing.T) {
 }
 
 // lost is a ledger that cannot be written.
-type lost struct{ *memledger.Ledger }
+type lost struct{ ledger.Worker }
 
 func (lost) Done(context.Context, ledger.Ref, unit.Counts) (ledger.Tally, error) {
 	return ledger.Tally{}, errors.New("the ledger is away")
@@ -403,7 +293,7 @@ func (lost) Done(context.Context, ledger.Ref, unit.Counts) (ledger.Tally, error)
 func TestAUnitWhoseEndCannotBeWrittenIsNotAcked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)
-		k.reader = reader.New(lost{k.ledger}, k.pipe, reader.Options{ReadDigest: "r", Log: slog.New(slog.DiscardHandler)})
+		k.reader = reader.New(lost{k.ledger}, k.pipe, quiet())
 		if err := k.deliver(t.Context()); err == nil {
 			t.Error("acked")
 		}

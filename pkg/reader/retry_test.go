@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,9 +79,9 @@ func (f *flaky) Halt(ctx context.Context, job string, h ledger.Halt) (bool, erro
 // flaky puts a ledger in front of the kit's whose methods fail so often.
 func (k *kit) flaky(fails int) *flaky {
 	f := &flaky{Worker: k.ledger, fails: fails, failed: map[string]int{}}
-	k.reader = reader.New(f, k.pipe, reader.Options{
-		ReadDigest: "r", Log: slog.New(slog.DiscardHandler), Halted: func(h ledger.Halt) { k.halts = append(k.halts, h) },
-	})
+	o := quiet()
+	o.Halted = func(_ context.Context, _ *unit.Unit, h ledger.Halt) { k.halts = append(k.halts, h) }
+	k.reader = reader.New(f, k.pipe, o)
 	return f
 }
 

@@ -1,4 +1,9 @@
-// Package report is a job's verdict in a form that people and scripts read.
+// Package report is a job's verdict in a form that people and scripts read, and
+// where it is found. It finds nothing out itself: who makes one asks the ledger.
+//
+// The law: counts are of all, lists are bounded. However many units a job did
+// not read, its report names no more than fit, and says how many it leaves out.
+//
 // Field names are a contract: see CHANGELOG.md before changing one.
 package report
 
@@ -25,21 +30,45 @@ const (
 
 // Report says what a job did and, exactly, what it did not do.
 type Report struct {
-	Job     string    `json:"job"`
-	Run     int       `json:"run"`
-	State   State     `json:"state"`
-	Reason  string    `json:"reason,omitempty"`
-	Started time.Time `json:"started_at"`
-	Ended   time.Time `json:"ended_at"`
-	Units   Units     `json:"units"`
-	Objects Objects   `json:"objects"`
-	Records Records   `json:"records"`
-	Sinks   Sinks     `json:"sinks"`
-	Bytes   Bytes     `json:"bytes"`
-	// Dead are the units given up, Missing those that the job ended without.
+	Job string `json:"job"`
+	Run int    `json:"run"`
+	// Generation tells the verdicts of one run apart: it rises when a unit that
+	// was given up is taken up again.
+	Generation int       `json:"generation,omitempty"`
+	State      State     `json:"state"`
+	Reason     string    `json:"reason,omitempty"`
+	Started    time.Time `json:"started_at"`
+	Ended      time.Time `json:"ended_at"`
+	Units      Units     `json:"units"`
+	Objects    Objects   `json:"objects"`
+	Records    Records   `json:"records"`
+	Sinks      Sinks     `json:"sinks"`
+	Bytes      Bytes     `json:"bytes"`
+	// Dead are the units given up, Missing those that the job ended without: the
+	// first of them, where there are too many to name.
 	Dead      []Dead    `json:"dead"`
 	Missing   []Missing `json:"missing"`
-	Pipelines []string  `json:"pipelines"` // digests of chain and sinks that worked on it
+	Omitted   Omitted   `json:"omitted,omitzero"`
+	Pipelines []string  `json:"pipelines"`      // digests of chain and sinks that worked on it
+	Cost      *Cost     `json:"cost,omitempty"` // nil where it ran on no functions
+
+	// Callback is the token of the Step Functions task that waits for the job's
+	// end, for who announces it. It is a secret, and in no report.
+	Callback string `json:"-"`
+}
+
+// Omitted counts units that Dead and Missing leave out.
+type Omitted struct {
+	Dead    int `json:"dead"`
+	Missing int `json:"missing"`
+}
+
+// Cost is what the job took on Lambda, the units that are not done included:
+// memory and time as they were measured, requests and dollars reckoned.
+type Cost struct {
+	GBSeconds float64 `json:"lambda_gb_seconds"`
+	Requests  int64   `json:"requests"` // of all services
+	Dollars   float64 `json:"dollars"`
 }
 
 // Units counts units.

@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// shown is how many dead or missing units the text names; the JSON has all.
+// shown is how many dead and how many missing units the text names.
 const shown = 20
 
 // Text writes the report for people.
@@ -43,20 +43,17 @@ func (r *Report) Text(w io.Writer) error {
 		n := r.Sinks[name]
 		fmt.Fprintf(b, "  sink      %s: %s records in %s blocks, %s\n", name, humanize.Comma(n.Records), humanize.Comma(n.Blocks), humanize.IBytes(uint64(n.Bytes)))
 	}
-	for i, d := range r.Dead {
-		if i == shown {
-			fmt.Fprintf(b, "  dead      … and %d more, in the JSON report\n", len(r.Dead)-shown)
-			break
-		}
+	if r.Cost != nil {
+		fmt.Fprintf(b, "  cost      %s GB-s, %s requests, about $%.2f\n", humanize.CommafWithDigits(r.Cost.GBSeconds, 1), humanize.Comma(r.Cost.Requests), r.Cost.Dollars)
+	}
+	for _, d := range r.Dead[:min(shown, len(r.Dead))] {
 		writeDead(b, d)
 	}
-	for i, m := range r.Missing {
-		if i == shown {
-			fmt.Fprintf(b, "  missing   … and %d more, in the JSON report\n", len(r.Missing)-shown)
-			break
-		}
+	more(b, "dead", r.Units.Dead, len(r.Dead))
+	for _, m := range r.Missing[:min(shown, len(r.Missing))] {
 		fmt.Fprintf(b, "  missing   the unit that begins at %q (%s)\n", m.Key, m.Reason)
 	}
+	more(b, "missing", r.Units.Missing, len(r.Missing))
 	return b.Flush()
 }
 
@@ -73,6 +70,17 @@ func writeDead(w *bufio.Writer, d Dead) {
 		}
 		fmt.Fprintf(w, "  dead      %q: %s from record %d on, after %s: %s\n",
 			o.Key, o.Reason, *o.Record, count(d.Attempts, "attempt"), strings.TrimSpace(o.Detail))
+	}
+}
+
+// more says how many units were not shown, and how many of them the JSON names.
+func more(w *bufio.Writer, what string, all, named int) {
+	switch rest := all - min(shown, named); {
+	case rest <= 0:
+	case named == all:
+		fmt.Fprintf(w, "  %-9s … and %s more, in the JSON report\n", what, humanize.Comma(int64(rest)))
+	default:
+		fmt.Fprintf(w, "  %-9s … and %s more, %s of them in the JSON report\n", what, humanize.Comma(int64(rest)), humanize.Comma(int64(named-min(shown, named))))
 	}
 }
 

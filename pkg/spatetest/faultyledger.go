@@ -3,6 +3,7 @@ package spatetest
 import (
 	"context"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -10,13 +11,18 @@ import (
 // The operations of a ledger.
 const (
 	OpStart      Op = "Start"
+	OpLease      Op = "Lease"
 	OpPublish    Op = "Publish"
+	OpAdvance    Op = "Advance"
 	OpFinish     Op = "Finish"
 	OpMeta       Op = "Meta"
+	OpJoined     Op = "Joined"
 	OpBegin      Op = "Begin"
+	OpTouch      Op = "Touch"
 	OpFault      Op = "Fault"
 	OpRestDone   Op = "RestDone"
 	OpRecovered  Op = "Recovered"
+	OpPause      Op = "Pause"
 	OpDone       Op = "Done"
 	OpDead       Op = "Dead"
 	OpGiveBack   Op = "GiveBack"
@@ -24,6 +30,9 @@ const (
 	OpUnfinished Op = "Unfinished"
 	OpConclude   Op = "Conclude"
 	OpHalt       Op = "Halt"
+	OpResume     Op = "Resume"
+	OpRedrive    Op = "Redrive"
+	OpProgress   Op = "Progress"
 )
 
 // Ledger is l with the faults of its operations.
@@ -34,18 +43,27 @@ type faultyLedger struct {
 	f *Faults
 }
 
-func (l *faultyLedger) Start(ctx context.Context, job, token string, d ledger.Digests) (m ledger.Meta, err error) {
-	err = l.f.do(OpStart, func() error { m, err = l.Store.Start(ctx, job, token, d); return err })
+func (l *faultyLedger) Start(ctx context.Context, job string, s ledger.Start) (m ledger.Meta, err error) {
+	err = l.f.do(OpStart, func() error { m, err = l.Store.Start(ctx, job, s); return err })
 	return m, err
 }
 
-func (l *faultyLedger) Publish(ctx context.Context, job string, run int, page ledger.Page) (ids []unit.ID, err error) {
-	err = l.f.do(OpPublish, func() error { ids, err = l.Store.Publish(ctx, job, run, page); return err })
-	return ids, err
+func (l *faultyLedger) Lease(ctx context.Context, c ledger.Lease) (m ledger.Meta, err error) {
+	err = l.f.do(OpLease, func() error { m, err = l.Store.Lease(ctx, c); return err })
+	return m, err
 }
 
-func (l *faultyLedger) Finish(ctx context.Context, job string, run int) error {
-	return l.f.do(OpFinish, func() error { return l.Store.Finish(ctx, job, run) })
+func (l *faultyLedger) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (stored ledger.Page, due []unit.ID, err error) {
+	err = l.f.do(OpPublish, func() error { stored, due, err = l.Store.Publish(ctx, c, p); return err })
+	return stored, due, err
+}
+
+func (l *faultyLedger) Advance(ctx context.Context, c ledger.Lease, p ledger.Page) error {
+	return l.f.do(OpAdvance, func() error { return l.Store.Advance(ctx, c, p) })
+}
+
+func (l *faultyLedger) Finish(ctx context.Context, c ledger.Lease) error {
+	return l.f.do(OpFinish, func() error { return l.Store.Finish(ctx, c) })
 }
 
 func (l *faultyLedger) Meta(ctx context.Context, job string) (m ledger.Meta, err error) {
@@ -53,9 +71,17 @@ func (l *faultyLedger) Meta(ctx context.Context, job string) (m ledger.Meta, err
 	return m, err
 }
 
+func (l *faultyLedger) Joined(ctx context.Context, job, pipeline string) error {
+	return l.f.do(OpJoined, func() error { return l.Store.Joined(ctx, job, pipeline) })
+}
+
 func (l *faultyLedger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (i ledger.Item, err error) {
 	err = l.f.do(OpBegin, func() error { i, err = l.Store.Begin(ctx, r, receives, limit); return err })
 	return i, err
+}
+
+func (l *faultyLedger) Touch(ctx context.Context, r ledger.Ref) error {
+	return l.f.do(OpTouch, func() error { return l.Store.Touch(ctx, r) })
 }
 
 func (l *faultyLedger) Fault(ctx context.Context, r ledger.Ref, serial int, f unit.Fault) error {
@@ -70,6 +96,10 @@ func (l *faultyLedger) Recovered(ctx context.Context, r ledger.Ref, serial, memb
 	return l.f.do(OpRecovered, func() error { return l.Store.Recovered(ctx, r, serial, member, c) })
 }
 
+func (l *faultyLedger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c unit.Counts) error {
+	return l.f.do(OpPause, func() error { return l.Store.Pause(ctx, r, serial, cur, c) })
+}
+
 func (l *faultyLedger) Done(ctx context.Context, r ledger.Ref, c unit.Counts) (t ledger.Tally, err error) {
 	err = l.f.do(OpDone, func() error { t, err = l.Store.Done(ctx, r, c); return err })
 	return t, err
@@ -82,6 +112,11 @@ func (l *faultyLedger) Dead(ctx context.Context, r ledger.Ref, serial int, c led
 
 func (l *faultyLedger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
 	return l.f.do(OpGiveBack, func() error { return l.Store.GiveBack(ctx, r, serial) })
+}
+
+func (l *faultyLedger) Progress(ctx context.Context, job string, run int) (p ledger.Progress, err error) {
+	err = l.f.do(OpProgress, func() error { p, err = l.Store.Progress(ctx, job, run); return err })
+	return p, err
 }
 
 func (l *faultyLedger) Prove(ctx context.Context, job string, run int) (c ledger.Census, err error) {
@@ -100,4 +135,14 @@ func (l *faultyLedger) Conclude(ctx context.Context, job string, run, generation
 func (l *faultyLedger) Halt(ctx context.Context, job string, h ledger.Halt) (won bool, err error) {
 	err = l.f.do(OpHalt, func() error { won, err = l.Store.Halt(ctx, job, h); return err })
 	return won, err
+}
+
+func (l *faultyLedger) Resume(ctx context.Context, job string, r failure.Reason) (cleared bool, err error) {
+	err = l.f.do(OpResume, func() error { cleared, err = l.Store.Resume(ctx, job, r); return err })
+	return cleared, err
+}
+
+func (l *faultyLedger) Redrive(ctx context.Context, job string, run int) (n int, err error) {
+	err = l.f.do(OpRedrive, func() error { n, err = l.Store.Redrive(ctx, job, run); return err })
+	return n, err
 }

@@ -52,7 +52,7 @@ type Source struct {
 	ledger    *memledger.Ledger
 	feed      *Feed
 	finalizer *finalizer.Finalizer
-	run       int
+	lease     ledger.Lease
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -77,11 +77,11 @@ func start(t testing.TB, j Job) (*Source, error) {
 	j = j.withDefaults(t)
 	s := &Source{bucket: j.Bucket, ledger: memledger.New()}
 	items, opener, out := ledger.Store(s.ledger), object.Bucket(j.Bucket), j.Sink
-	meta, err := s.ledger.Start(t.Context(), name, "test", ledger.Digests{})
+	meta, err := s.ledger.Start(t.Context(), name, ledger.Start{Token: "test"})
 	if err != nil {
 		return nil, err
 	}
-	s.run = meta.Run
+	s.lease = ledger.Lease{Job: name, Run: meta.Run, Holder: "test"}
 	if f := j.Faults; f != nil {
 		items, opener, out = f.Ledger(items), f.Bucket(opener), f.Sink(out)
 	}
@@ -134,8 +134,12 @@ func (s *Source) Push(key string, data []byte) error {
 	s.pushing.Lock()
 	defer s.pushing.Unlock()
 	ctx := context.Background()
+	// A test may wait for longer than a lease stands.
+	if _, err := s.ledger.Lease(ctx, s.lease); err != nil {
+		return fmt.Errorf("push %s: %w", key, err)
+	}
 	o := s.bucket.Put(key, data)
-	u := unit.Unit{Job: name, Run: s.run, Bucket: name, Objects: []unit.Object{o}, Origin: unit.FromEvent}
+	u := unit.Unit{Job: name, Run: s.lease.Run, Bucket: name, Objects: []unit.Object{o}, Origin: unit.FromEvent}
 	body, err := u.Encode()
 	if err != nil {
 		return fmt.Errorf("push %s: %w", key, err)
@@ -144,16 +148,19 @@ func (s *Source) Push(key string, data []byte) error {
 	s.pushed++
 	page := ledger.Page{
 		After: s.after, Last: fmt.Sprintf("%09d", s.pushed),
-		Units:     []ledger.Planned{{ID: id, FirstKey: key, Objects: 1}},
+		Units:     []ledger.Planned{{ID: id, FirstKey: key, Objects: 1, Body: body}},
 		Inventory: ledger.Inventory{Objects: 1, Bytes: o.Size},
 	}
-	if _, err := s.ledger.Publish(ctx, name, s.run, page); err != nil {
+	if _, _, err := s.ledger.Publish(ctx, s.lease, page); err != nil {
 		return fmt.Errorf("push %s: %w", key, err)
 	}
-	s.after = page.Last
 	if err := s.feed.Send(ctx, feed.Message{ID: id, Job: name, Body: body}); err != nil {
 		return fmt.Errorf("push %s: %w", key, err)
 	}
+	if err := s.ledger.Advance(ctx, s.lease, page); err != nil {
+		return fmt.Errorf("push %s: %w", key, err)
+	}
+	s.after = page.Last
 	return nil
 }
 
@@ -196,7 +203,7 @@ func (s *Source) settled(ctx context.Context) (bool, error) {
 // unfinished names every unit that is not done.
 func (s *Source) unfinished(ctx context.Context) error {
 	var all []error
-	err := s.ledger.Unfinished(ctx, name, s.run, func(i ledger.Item) error {
+	err := s.ledger.Unfinished(ctx, name, s.lease.Run, func(i ledger.Item) error {
 		if i.Cause != nil {
 			all = append(all, fmt.Errorf("%s is dead, %s: %s", i.FirstKey, i.Cause.Reason, i.Cause.Detail))
 		} else {
@@ -215,7 +222,10 @@ func (s *Source) End(ctx context.Context) (*report.Report, error) {
 	if ctx.Err() != nil {
 		return nil, waited
 	}
-	if err := s.ledger.Finish(ctx, name, s.run); err != nil {
+	if _, err := s.ledger.Lease(ctx, s.lease); err != nil {
+		return nil, err
+	}
+	if err := s.ledger.Finish(ctx, s.lease); err != nil {
 		return nil, err
 	}
 	if _, err := s.finalizer.Prove(ctx, name); err != nil {

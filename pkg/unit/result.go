@@ -19,12 +19,30 @@ type Fault struct {
 	Detail string
 }
 
+// Cursor is a place in a series where every sink's block ends: all before it was
+// acked, and work goes on from it.
+type Cursor struct {
+	Series  int   // 0: the rest; ordinal + 1: a faulty member's own
+	Segment int   // the next one
+	Member  int   // ordinal of the member that it begins in
+	Record  int64 // index of its first record
+	// Offset is the byte of the object at which that record begins, where reading
+	// may begin there; 0: the member is framed again from its beginning.
+	Offset int64
+	// Undecoded is how many of the member's records before did not decode and
+	// count as rejected.
+	Undecoded int64
+}
+
 // Counts are what a unit, or a part of it, amounted to.
 type Counts struct {
 	record.Counts
 	BytesRead    int64 // from the store
 	BytesDecoded int64 // after decompression
 	Sinks        map[string]SinkCounts
+	// MemoryTime is the memory of the functions that worked on it times the time
+	// they took, in MB·ms; 0 where none did.
+	MemoryTime int64
 }
 
 // SinkCounts are what one sink acked.
@@ -37,6 +55,7 @@ func (c *Counts) Add(o Counts) {
 	c.Counts.Add(o.Counts)
 	c.BytesRead += o.BytesRead
 	c.BytesDecoded += o.BytesDecoded
+	c.MemoryTime += o.MemoryTime
 	for name, n := range o.Sinks {
 		c.AddSink(name, n)
 	}

@@ -115,7 +115,7 @@ func planned(t *testing.T, dir string) map[unit.ID]*unit.Unit {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	m, err := l.Start(t.Context(), "e2e", "", ledger.Digests{})
+	m, err := l.Start(t.Context(), "e2e", ledger.Start{})
 	if err != nil {
 		t.Fatal(err)
 	}

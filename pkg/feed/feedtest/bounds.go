@@ -135,7 +135,7 @@ func extends(t *testing.T, h Harness) {
 	send(t, f, m)
 	run(t, f, 2, func(ctx context.Context, d feed.Delivery) error {
 		got.add(d)
-		for range 6 {
+		for range 4 {
 			if err := d.Extend(ctx, h.Lease); err != nil {
 				t.Errorf("Extend: %v", err)
 			}

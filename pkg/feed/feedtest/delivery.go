@@ -11,6 +11,7 @@ import (
 
 var delivery = []subtest{
 	{"every message that was sent is delivered, as it was sent", deliversAll},
+	{"a probe arrives as one, also when it comes again, and nothing else does", probes},
 	{"a message that was acked is not delivered again", acks},
 	{"a message that was sent twice is delivered twice", deliversTwice},
 	{"depth counts what is ready and what is in flight", counts},
@@ -41,13 +42,35 @@ func deliversAll(t *testing.T, h Harness) {
 	}
 }
 
+func probes(t *testing.T, h Harness) {
+	f, ms, got := h.Open(t, 4), messages(3), &log{}
+	ms[1].Probe = true
+	send(t, f, ms...)
+	run(t, f, 2, func(_ context.Context, d feed.Delivery) error {
+		got.add(d)
+		if len(got.of(d.ID)) == 1 {
+			return feed.RetryAfter(errBad, h.Delay)
+		}
+		return nil
+	})
+	for _, m := range ms {
+		h.eventually(t, "unit "+string(m.ID)+" comes again", func() bool { return len(got.of(m.ID)) > 1 })
+		for i, d := range got.of(m.ID) {
+			if d.Probe != m.Probe {
+				t.Errorf("unit %s, delivery %d: Probe is %v", m.ID, i+1, d.Probe)
+			}
+		}
+	}
+	h.settles(t, f, 0, 0, 0)
+}
+
 func acks(t *testing.T, h Harness) {
 	f, ms, got := h.Open(t, 4), messages(12), &log{}
 	send(t, f, ms...)
 	run(t, f, 3, func(_ context.Context, d feed.Delivery) error { got.add(d); return nil })
 	h.eventually(t, "all are delivered", func() bool { return len(got.all()) >= len(ms) })
 	h.settles(t, f, 0, 0, 0)
-	time.Sleep(2*h.Lease + h.Quiet)
+	time.Sleep(h.Lease + h.Quiet)
 	if n := len(got.all()); n != len(ms) {
 		t.Errorf("%d messages, %d deliveries", len(ms), n)
 	}

@@ -101,6 +101,7 @@ func dies(t *testing.T, h Harness) {
 	const limit = 3
 	f, got := h.Open(t, limit), &log{}
 	bad, good := message("s3-bad-0000000000000000000", "{\"a\":\"\\u0001é\U0001F600\"}\n"), messages(1)[0]
+	bad.Probe = true
 	send(t, f, bad, good)
 	run(t, f, 2, func(_ context.Context, d feed.Delivery) error {
 		got.add(d)
@@ -110,7 +111,7 @@ func dies(t *testing.T, h Harness) {
 		return feed.RetryAfter(fmt.Errorf("delivery %d: %w", d.Receives, errBad), h.Delay)
 	})
 	h.settles(t, f, 0, 0, 1)
-	time.Sleep(2*h.Lease + h.Quiet)
+	time.Sleep(h.Lease + h.Quiet)
 	if n := len(got.of(bad.ID)); n > limit || n < limit-h.ExtraReceives {
 		t.Errorf("given up after %d deliveries, the cap is %d", n, limit)
 	}
@@ -122,7 +123,7 @@ func dies(t *testing.T, h Harness) {
 		t.Fatalf("dead letters: %+v, %v", dead, err)
 	}
 	d := dead[0]
-	if d.ID != bad.ID || d.Job != bad.Job || !bytes.Equal(d.Body, bad.Body) {
+	if d.ID != bad.ID || d.Job != bad.Job || !d.Probe || !bytes.Equal(d.Body, bad.Body) {
 		t.Errorf("sent %+v, dead is %+v", bad, d.Message)
 	}
 	if d.Receives < limit {

@@ -4,11 +4,12 @@
 //
 // What a method has acked is in the file and synced, so a process that is killed
 // at any instruction, or a machine that stops, loses nothing of it (INV-7). The
-// exception is said here: starts of work (serials, attempts, marks) are kept in
-// memory, as the feed of such a process keeps its messages. An attempt that ended
-// with its process is none, and the next process counts from 0: that somebody
-// started it is the same decision as a redrive. No reader can be left over that a
-// serial would have to fence off, since the file's lock went with the process.
+// exception is said here: starts of work (serials, attempts, marks), leases and
+// beats are kept in memory, as the feed of such a process keeps its messages. An
+// attempt that ended with its process is none, and the next process counts from 0:
+// that somebody started it is the same decision as a redrive. No reader can be left
+// over that a serial would have to fence off, and no lister whose lease would have
+// to lapse, since the file's lock went with the process.
 //
 // Each method is one transaction; those that come while another is synced share
 // the next one. Prove looks at every item and at no counter.
@@ -48,8 +49,9 @@ type Ledger struct {
 	dir string // for errors
 	db  *bolt.DB
 
-	queue  queue
-	starts starts
+	queue   queue
+	process process
+	now     func() time.Time
 	// units keeps two calls about one unit apart: what Begin returns must hold
 	// all that an earlier start of work has acked. A unit has the lock that its id
 	// falls on.
@@ -61,7 +63,7 @@ type Ledger struct {
 // has to exist. Another process that uses it, a file of another kind or format,
 // and one that is damaged are refused.
 func Open(path string) (*Ledger, error) {
-	l := &Ledger{dir: filepath.Dir(path), seed: maphash.MakeSeed()}
+	l := &Ledger{dir: filepath.Dir(path), seed: maphash.MakeSeed(), now: time.Now}
 	fresh, err := l.look(path)
 	if err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func optional[T any](c *codec, p **T, each func(*codec, *T)) {
 }
 
 func (c *codec) counts(p *ledger.Counts) {
-	for _, n := range []*int64{&p.In, &p.Out, &p.Filtered, &p.Rejected, &p.Expanded, &p.BytesRead, &p.BytesDecoded} {
+	for _, n := range []*int64{&p.In, &p.Out, &p.Filtered, &p.Rejected, &p.Expanded, &p.BytesRead, &p.BytesDecoded, &p.MemoryTime} {
 		c.number(n)
 	}
 	var names []string
@@ -157,6 +157,15 @@ func (c *codec) fault(p *ledger.Fault) {
 	text(c, &p.Detail)
 }
 
+func (c *codec) cursor(p *ledger.Cursor) {
+	c.int(&p.Series)
+	c.int(&p.Segment)
+	c.int(&p.Member)
+	c.number(&p.Record)
+	c.number(&p.Offset)
+	c.number(&p.Undecoded)
+}
+
 func (c *codec) object(p *unit.Object) {
 	text(c, &p.Key)
 	c.number(&p.Size)
@@ -184,6 +193,7 @@ func (c *codec) item(p *ledger.Item) {
 	c.flag(&p.Last)
 	list(c, &p.Faults, (*codec).fault)
 	c.flag(&p.RestDone)
+	optional(c, &p.Cursor, (*codec).cursor)
 	c.counts(&p.Counts)
 	optional(c, &p.Cause, (*codec).cause)
 }
@@ -213,42 +223,4 @@ func addDone(b []byte, run int, to *ledger.Census) error {
 		return errRecord
 	}
 	return nil
-}
-
-func (c *codec) halt(p *ledger.Halt) {
-	text(c, &p.Reason)
-	text(c, &p.Detail)
-	c.time(&p.At)
-}
-
-// head is what is kept of a job beside its units.
-type head struct {
-	ledger.Meta
-	token      string // that started the run
-	done, dead int    // units of the run; Planned counts all of them
-}
-
-func (c *codec) head(p *head) {
-	c.int(&p.Run)
-	text(c, &p.State)
-	optional(c, &p.Halt, (*codec).halt)
-	text(c, &p.Digests.Plan)
-	text(c, &p.Digests.Read)
-	c.int(&p.Generation)
-	text(c, &p.Page)
-	inv := &p.Inventory
-	for _, n := range []*int64{&inv.Objects, &inv.Bytes, &inv.Empty, &inv.Directory, &inv.Archived, &inv.Excluded, &inv.ArchivedBytes} {
-		c.number(n)
-	}
-	c.int(&p.Planned)
-	c.flag(&p.Listed)
-	c.time(&p.Started)
-	c.time(&p.Ended)
-	text(c, &p.token)
-	c.int(&p.done)
-	c.int(&p.dead)
-}
-
-func (h *head) tally() ledger.Tally {
-	return ledger.Tally{Done: h.done, Dead: h.dead, Planned: h.Planned, Listed: h.Listed}
 }

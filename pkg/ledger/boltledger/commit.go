@@ -83,7 +83,7 @@ func (q *queue) failed() error {
 func (l *Ledger) transact(batch []*call) error {
 	err := guard(func() error {
 		return l.db.Update(func(tx *bolt.Tx) error {
-			t := &txn{tx: tx, starts: &l.starts}
+			t := &txn{tx: tx, process: &l.process}
 			for _, c := range batch {
 				c.err = c.step(t)
 			}
@@ -121,7 +121,7 @@ func (l *Ledger) view(ctx context.Context, verb, name string, s func(*job) error
 	var said error
 	err := guard(func() error {
 		return l.db.View(func(tx *bolt.Tx) error {
-			t := &txn{tx: tx, starts: &l.starts}
+			t := &txn{tx: tx, process: &l.process}
 			var j *job
 			if j, said = t.job(verb, name); said == nil {
 				said = s(j)

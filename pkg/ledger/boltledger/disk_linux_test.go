@@ -9,7 +9,6 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // TestAFullDiskCostsNothingThatWasAcked fills a file system of its own, where
@@ -26,10 +25,10 @@ func TestAFullDiskCostsNothingThatWasAcked(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 	path, ctx := filepath.Join(disk, "ledger.db"), t.Context()
 	l := open(t, path)
-	must[ledger.Meta](t)(l.Start(ctx, "j", "t", ledger.Digests{}))
+	listing(t, l)
 	acked := 0
 	for ; err == nil; acked += 100 {
-		_, err = l.Publish(ctx, "j", 1, page(acked, acked+100))
+		err = sent(ctx, l, page(acked, acked+100))
 	}
 	acked -= 100
 	for range 2 {
@@ -52,5 +51,8 @@ func TestAFullDiskCostsNothingThatWasAcked(t *testing.T) {
 	if c := must[ledger.Census](t)(l.Prove(ctx, "j", 1)); c.Open < acked || c.Open > acked+100 || acked == 0 {
 		t.Errorf("%d units are there, and %d were acked", c.Open, acked)
 	}
-	must[[]unit.ID](t)(l.Publish(ctx, "j", 1, page(acked+100, acked+200)))
+	must[ledger.Meta](t)(l.Lease(ctx, lister))
+	if _, _, err := l.Publish(ctx, lister, page(acked, acked+100)); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,6 +1,8 @@
 package boltledger
 
 import (
+	"time"
+
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/spate-go/spate/pkg/ledger"
@@ -11,6 +13,12 @@ import (
 func (l *Ledger) Unsynced() *Ledger {
 	l.db.NoSync = true
 	return l
+}
+
+// Pass moves the ledger's clock on.
+func (l *Ledger) Pass(d time.Duration) {
+	now := l.now
+	l.now = func() time.Time { return now().Add(d) }
 }
 
 // Stall keeps transactions from being carried out until release.
@@ -46,9 +54,9 @@ func (l *Ledger) Size() (n int64) {
 
 // Begun is how many units this process has begun and not ended.
 func (l *Ledger) Begun() int {
-	l.starts.mu.Lock()
-	defer l.starts.mu.Unlock()
-	return len(l.starts.of)
+	l.process.mu.Lock()
+	defer l.process.mu.Unlock()
+	return len(l.process.starts)
 }
 
 // Roundtrip decodes b as each record, and encodes what came of it.
@@ -56,10 +64,12 @@ func Roundtrip(b []byte) (same [][]byte) {
 	var h head
 	var d done
 	var it ledger.Item
+	var e entered
 	for _, pass := range []func(*codec){
 		func(c *codec) { c.head(&h) },
 		func(c *codec) { c.done(&d) },
 		func(c *codec) { c.item(&it) },
+		func(c *codec) { c.entered(&e) },
 	} {
 		if decode(b, pass) == nil {
 			same = append(same, encode(pass))
@@ -82,9 +92,22 @@ func RoundtripMeta(m ledger.Meta) (out ledger.Meta, b []byte, err error) {
 	return got.Meta, b, err
 }
 
-// IsItem and IsMeta report whether b is read as one.
+// RoundtripPage writes p, without its bodies, and reads it.
+func RoundtripPage(p ledger.Page) (out ledger.Page, b []byte, err error) {
+	e, got := entered{Page: p, planned: 7}, entered{}
+	b = encode(func(c *codec) { c.entered(&e) })
+	err = decode(b, func(c *codec) { c.entered(&got) })
+	if got.planned != e.planned {
+		got.Last = "the number of its new units is lost"
+	}
+	return got.Page, b, err
+}
+
+// IsItem, IsMeta and IsPage report whether b is read as one.
 func IsItem(b []byte) bool {
 	return decode(b, func(c *codec) { c.item(new(ledger.Item)) }) == nil
 }
 
 func IsMeta(b []byte) bool { return decode(b, func(c *codec) { c.head(new(head)) }) == nil }
+
+func IsPage(b []byte) bool { return decode(b, func(c *codec) { c.entered(new(entered)) }) == nil }

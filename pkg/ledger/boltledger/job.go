@@ -10,29 +10,31 @@ import (
 )
 
 // The file holds a bucket that says what it is, and one for all jobs with a bucket
-// for each. In a job's bucket stands its head, and these:
+// for each. In a job's bucket stand its head, the page that was published and not
+// advanced, and these:
 const (
-	itemBucket = "items" // units that are not done, by id
-	bodyBucket = "bodies"
-	doneBucket = "done"  // run and counts, by id
-	pageBucket = "pages" // of the run, by the key that they follow
-	pastBucket = "past"  // heads of earlier runs, by their token
+	itemBucket = "items"  // units that are not done, by id
+	bodyBucket = "bodies" // theirs
+	pageBucket = "paged"  // units of that page, by id: the body, of one that is done
+	doneBucket = "done"   // run and counts, by id
+	pastBucket = "past"   // heads of earlier runs, by their token
 )
 
 const (
 	aboutBucket = "spate ledger"
 	jobsBucket  = "jobs"
 	formatKey   = "format"
-	format      = "1"
+	format      = "2"
 	headKey     = "head"
+	pageKey     = "page"
 )
 
 // txn is a transaction. An error of the library or of a record that makes no
 // sense is kept for its end, when it takes the whole transaction back.
 type txn struct {
-	tx     *bolt.Tx
-	starts *starts
-	err    error
+	tx      *bolt.Tx
+	process *process
+	err     error
 }
 
 func (t *txn) check(err error) {
@@ -76,6 +78,9 @@ func (t *txn) job(verb, name string) (*job, error) {
 	j := &job{txn: t, name: name, bucket: b}
 	j.head.Job = name
 	t.check(decode(b.Get([]byte(headKey)), func(c *codec) { c.head(&j.head) }))
+	if j.head.State == ledger.Listing {
+		j.head.Leased = t.process.lease(name, j.head.Run).until
+	}
 	return j, nil
 }
 
@@ -85,7 +90,7 @@ func (t *txn) create(name string) *job {
 	t.check(err)
 	j := &job{txn: t, name: name, bucket: b}
 	j.head.Job = name
-	for _, sub := range []string{itemBucket, bodyBucket, doneBucket, pageBucket, pastBucket} {
+	for _, sub := range []string{itemBucket, bodyBucket, pageBucket, doneBucket, pastBucket} {
 		_, err := b.CreateBucket([]byte(sub))
 		t.check(err)
 	}
@@ -114,7 +119,7 @@ func (j *job) item(id unit.ID) (*ledger.Item, bool) {
 func (j *job) parse(id unit.ID, v []byte) *ledger.Item {
 	it := &ledger.Item{Planned: ledger.Planned{ID: id}}
 	j.check(decode(v, func(c *codec) { c.item(it) }))
-	j.starts.onto(j.name, it)
+	j.process.onto(j.name, it)
 	return it
 }
 

@@ -1,6 +1,7 @@
 package boltledger_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/boltledger"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // refuses checks that the file is refused, and left as it is.
@@ -86,8 +86,8 @@ func TestAnotherFileIsRefused(t *testing.T) {
 	t.Run("another format", func(t *testing.T) {
 		path := name(t)
 		shut(t, open(t, path))
-		change(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("spate ledger")).Put([]byte("format"), []byte("2")) })
-		refuses(t, path, `format "2"`, `writes "1"`)
+		change(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("spate ledger")).Put([]byte("format"), []byte("1")) })
+		refuses(t, path, `format "1"`, `writes "2"`)
 	})
 	t.Run("an empty file is a new ledger", func(t *testing.T) {
 		path := put(t, "")
@@ -115,9 +115,11 @@ func written(t *testing.T) (path string, data []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, path).Unsynced()
-	must[ledger.Meta](t)(l.Start(t.Context(), "j", "t", ledger.Digests{}))
+	listing(t, l)
 	for n := range 4 {
-		must[[]unit.ID](t)(l.Publish(t.Context(), "j", 1, page(n*40, n*40+40)))
+		if err := sent(t.Context(), l, page(n*40, n*40+40)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for n := range 40 {
 		must[ledger.Tally](t)(l.Done(t.Context(), ref(1, n), counts))
@@ -132,9 +134,7 @@ func written(t *testing.T) (path string, data []byte) {
 
 func TestARecordThatMakesNoSenseIsNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	l := open(t, path)
-	must[ledger.Meta](t)(l.Start(t.Context(), "j", "t", ledger.Digests{}))
-	must[[]unit.ID](t)(l.Publish(t.Context(), "j", 1, page(0, 2)))
+	l := planned(t, open(t, path), 2)
 	shut(t, l)
 	change(t, path, func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte("jobs")).Bucket([]byte("=j")).Bucket([]byte("items")).Put([]byte(id(0)), []byte("nonsense"))
@@ -170,7 +170,7 @@ func TestADamagedFileIsNoSurprise(t *testing.T) {
 			return
 		}
 		defer shut(t, l.Unsynced())
-		for _, err := range []error{l.Unfinished(t.Context(), "j", 1, func(ledger.Item) error { return nil }), l.Finish(t.Context(), "j", 1)} {
+		for _, err := range []error{l.Unfinished(t.Context(), "j", 1, func(ledger.Item) error { return nil }), again(t.Context(), l)} {
 			if err != nil {
 				t.Errorf("%s %d was opened, and then: %v", what, n, err)
 			}
@@ -191,4 +191,12 @@ func TestADamagedFileIsNoSurprise(t *testing.T) {
 	if refused < pages {
 		t.Errorf("%d of %d damages refused", refused, 3*(pages-1))
 	}
+}
+
+// again lists on in a ledger that another process left.
+func again(ctx context.Context, l *boltledger.Ledger) error {
+	if _, err := l.Lease(ctx, lister); err != nil {
+		return err
+	}
+	return l.Finish(ctx, lister)
 }

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // Start implements [ledger.Planner]. A token that started an earlier run than the
 // job's last gives that run as it ended. An empty token repeats nothing.
-func (l *Ledger) Start(ctx context.Context, name, token string, d ledger.Digests) (m ledger.Meta, err error) {
+func (l *Ledger) Start(ctx context.Context, name string, s ledger.Start) (m ledger.Meta, err error) {
 	if err := ctx.Err(); err != nil {
 		return m, fmt.Errorf("start job %s: %w", name, err)
 	}
@@ -19,13 +18,13 @@ func (l *Ledger) Start(ctx context.Context, name, token string, d ledger.Digests
 		j, err := tx.job("start", name)
 		if err != nil {
 			j = tx.create(name)
-		} else if repeated, ok := j.started(token); ok {
+		} else if repeated, ok := j.started(s.Token); ok {
 			m = repeated
 			return nil
 		} else if !j.head.State.Ended() {
 			return fmt.Errorf("start job %s: run %d is %s: %w", name, j.head.Run, j.head.State, ledger.ErrActive)
 		}
-		j.begin(token, d)
+		j.begin(s, l.now())
 		m = j.head.Meta
 		return nil
 	})
@@ -51,100 +50,102 @@ func (j *job) started(token string) (ledger.Meta, bool) {
 
 // begin makes the next run the job's. The generation goes on: a report's name
 // holds it, and must not come again.
-func (j *job) begin(token string, d ledger.Digests) {
+func (j *job) begin(s ledger.Start, now time.Time) {
 	if j.head.token != "" {
 		j.put(pastBucket, key(j.head.token), encode(func(c *codec) { c.head(&j.head) }))
 	}
-	j.head = head{token: token, Meta: ledger.Meta{
+	j.head = head{token: s.Token, Meta: ledger.Meta{
 		Job:        j.name,
 		Run:        j.head.Run + 1,
 		State:      ledger.Listing,
-		Digests:    d,
+		Digests:    s.Digests,
+		Source:     s.Source,
+		Callback:   s.Callback,
 		Generation: j.head.Generation,
-		Started:    time.Now().UTC().Round(0),
+		Started:    now.UTC().Round(0),
 	}}
-	j.check(j.bucket.DeleteBucket([]byte(pageBucket)))
-	_, err := j.bucket.CreateBucket([]byte(pageBucket))
-	j.check(err)
+	j.dropPage()
 	j.save()
 }
 
-// Publish implements [ledger.Planner].
-func (l *Ledger) Publish(ctx context.Context, name string, run int, page ledger.Page) (send []unit.ID, err error) {
-	err = l.change(ctx, "publish", name, func(j *job) error {
-		if j.head.Run != run || j.head.State.Ended() {
-			return j.moved("publish", fmt.Sprintf("and a page of run %d came", run))
+// Lease implements [ledger.Planner]. It writes nothing.
+func (l *Ledger) Lease(ctx context.Context, c ledger.Lease) (m ledger.Meta, err error) {
+	err = l.view(ctx, "lease", c.Job, func(j *job) error {
+		if err := j.lists("lease", c); err != nil {
+			return err
 		}
-		repeated := j.in(pageBucket).Get(key(page.After)) != nil
-		if j.head.Listed && !(repeated && j.knows(page.Units)) {
-			return j.moved("publish", fmt.Sprintf("its plan is frozen, and a new page after %q came", page.After))
+		now := l.now()
+		is := j.process.take(c, now, now.Add(ledger.LeaseTime))
+		if is.holder != c.Holder {
+			return j.leased("lease", c, is)
 		}
-		for _, u := range page.Units {
-			if j.enter(u) {
-				send = append(send, u.ID)
-			}
-		}
-		if !repeated {
-			j.put(pageBucket, key(page.After), []byte{})
-			j.head.Inventory.Add(page.Inventory)
-			j.head.Page = max(j.head.Page, page.Last)
-		}
-		j.save()
+		m = j.head.Meta
+		m.Leased = is.until
 		return nil
 	})
-	return send, err
+	return m, err
 }
 
-// enter puts a unit into the job's run, once, and reports whether it is to be
-// sent.
-func (j *job) enter(u ledger.Planned) bool {
-	run := j.head.Run
-	if d, ok := j.doneUnit(u.ID); ok {
-		if d.run != run {
-			d.run = run
-			j.putDone(u.ID, d)
-			j.head.Planned++
-			j.head.done++
-		}
-		return false
+// lists returns an error unless the run of c is listing.
+func (j *job) lists(verb string, c ledger.Lease) error {
+	if j.head.Run != c.Run || j.head.State != ledger.Listing {
+		return j.moved(verb, fmt.Sprintf("and a lister of run %d came", c.Run))
 	}
-	it, ok := j.item(u.ID)
-	if !ok {
-		it = &ledger.Item{}
-	}
-	if it.Run == run {
-		return true
-	}
-	if it.State == ledger.Dead {
-		j.head.Generation++
-	}
-	it.Planned, it.Run, it.State = u, run, ledger.Open
-	it.Attempts, it.Last, it.Cause = 0, false, nil
-	j.putItem(it)
-	j.put(bodyBucket, []byte(u.ID), u.Body)
-	j.head.Planned++
-	return true
+	return nil
 }
 
-// knows reports whether the run's plan holds every one of the units.
-func (j *job) knows(units []ledger.Planned) bool {
-	for _, u := range units {
-		it, ok := j.unit(u.ID)
-		if !ok || it.Run != j.head.Run {
-			return false
-		}
+// holds returns an error unless c lists and nobody took its lease since it was
+// given. That it lapsed is no harm while nobody else lists.
+func (j *job) holds(verb string, c ledger.Lease) error {
+	if err := j.lists(verb, c); err != nil {
+		return err
 	}
-	return true
+	if is := j.process.lease(j.name, c.Run); is.until.IsZero() || is.holder != c.Holder {
+		return j.leased(verb, c, is)
+	}
+	return nil
+}
+
+func (j *job) leased(verb string, c ledger.Lease, is lease) error {
+	return fmt.Errorf("%s job %s: %q holds run %d until %v, and %q came: %w",
+		verb, j.name, is.holder, c.Run, is.until, c.Holder, ledger.ErrLeased)
+}
+
+// Advance implements [ledger.Planner].
+func (l *Ledger) Advance(ctx context.Context, c ledger.Lease, p ledger.Page) error {
+	return l.change(ctx, "advance", c.Job, func(j *job) error {
+		e := j.page()
+		if e == nil && j.head.Run == c.Run && j.head.Page == p.Last {
+			return nil
+		}
+		if err := j.holds("advance", c); err != nil {
+			return err
+		}
+		if e == nil || e.After != p.After || e.Last != p.Last {
+			return j.moved("advance", fmt.Sprintf("the listing is at %q, and the page from %q to %q came", j.head.Page, p.After, p.Last))
+		}
+		j.head.Page = e.Last
+		j.head.Planned += e.planned
+		j.head.Inventory.Add(e.Inventory)
+		j.dropPage()
+		j.save()
+		now := l.now()
+		j.process.take(c, now, now.Add(ledger.LeaseTime))
+		return nil
+	})
 }
 
 // Finish implements [ledger.Planner].
-func (l *Ledger) Finish(ctx context.Context, name string, run int) error {
-	return l.change(ctx, "finish listing of", name, func(j *job) error {
-		if j.head.Run == run && j.head.Listed {
+func (l *Ledger) Finish(ctx context.Context, c ledger.Lease) error {
+	return l.change(ctx, "finish listing of", c.Job, func(j *job) error {
+		if j.head.Run == c.Run && j.head.Listed {
 			return nil
 		}
-		if j.head.Run != run || j.head.State != ledger.Listing {
-			return j.moved("finish listing of", fmt.Sprintf("and the end of run %d came", run))
+		if err := j.holds("finish listing of", c); err != nil {
+			return err
+		}
+		if e := j.page(); e != nil {
+			return j.moved("finish listing of", fmt.Sprintf("and has not reached the page after %q", e.After))
 		}
 		j.head.Listed, j.head.State = true, ledger.Running
 		j.save()

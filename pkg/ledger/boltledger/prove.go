@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -20,31 +18,17 @@ func (l *Ledger) Meta(ctx context.Context, name string) (m ledger.Meta, err erro
 	return m, err
 }
 
-// Halt implements [ledger.Worker].
-func (l *Ledger) Halt(ctx context.Context, name string, h ledger.Halt) (set bool, err error) {
-	err = l.change(ctx, "halt", name, func(j *job) error {
-		was := j.head.Halt
-		if j.head.State.Ended() || was != nil && (was.Reason != failure.SinkDown || h.Reason == failure.SinkDown) {
-			return nil
+// Progress implements [ledger.Prover]. Of an earlier run than the job's nothing
+// is counted any more.
+func (l *Ledger) Progress(ctx context.Context, name string, run int) (p ledger.Progress, err error) {
+	err = l.view(ctx, "look how far is", name, func(j *job) error {
+		if run == j.head.Run {
+			p = j.head.progress()
+			p.Beat = j.process.beaten(name, run)
 		}
-		j.head.Halt, set = &h, true
-		j.save()
 		return nil
 	})
-	return set, err
-}
-
-// Resume implements [ledger.Operator].
-func (l *Ledger) Resume(ctx context.Context, name string, r failure.Reason) (cleared bool, err error) {
-	err = l.change(ctx, "resume", name, func(j *job) error {
-		if j.head.Halt == nil || j.head.Halt.Reason != r {
-			return nil
-		}
-		j.head.Halt, cleared = nil, true
-		j.save()
-		return nil
-	})
-	return cleared, err
+	return p, err
 }
 
 // Prove implements [ledger.Prover]. It looks at every item and at none of the
@@ -93,7 +77,7 @@ func (l *Ledger) Conclude(ctx context.Context, name string, run, generation int,
 				return j.moved("conclude", fmt.Sprintf("and completed came with %d of %d units done, %d dead, %d open", c.Done, j.head.Planned, c.Dead, c.Open))
 			}
 		}
-		j.head.State, j.head.Ended = s, time.Now().UTC().Round(0)
+		j.head.State, j.head.Ended = s, l.now().UTC().Round(0)
 		j.save()
 		return nil
 	})

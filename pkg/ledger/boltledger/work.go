@@ -1,11 +1,13 @@
 package boltledger
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // Begin implements [ledger.Worker]. It writes nothing.
@@ -22,7 +24,8 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 		it.Serial++
 		it.Attempts++
 		it.Last = receives >= limit || it.Attempts >= limit
-		l.starts.begin(r.Job, it)
+		l.process.begin(r.Job, it)
+		l.process.beat(r.Job, it.Run)
 		return nil
 	})
 	return it, err
@@ -55,6 +58,7 @@ func (l *Ledger) write(ctx context.Context, verb string, r ledger.Ref, serial in
 		if err == nil {
 			change(it)
 			j.putItem(it)
+			j.process.beat(r.Job, r.Run)
 		}
 		return err
 	})
@@ -76,10 +80,7 @@ func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.F
 // RestDone implements [ledger.Worker].
 func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledger.Counts) error {
 	return l.write(ctx, "mark the rest done of", r, serial, func(it *ledger.Item) {
-		if !it.RestDone {
-			it.RestDone = true
-			it.Counts.Add(c)
-		}
+		it.RestDone, it.Cursor, it.Counts = true, nil, c
 	})
 }
 
@@ -88,7 +89,7 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, m int, c l
 	return l.write(ctx, "recover a member of", r, serial, func(it *ledger.Item) {
 		if i := member(it.Faults, m); i >= 0 {
 			it.Faults = slices.Delete(it.Faults, i, i+1)
-			it.Counts.Add(c)
+			it.Cursor, it.Counts = nil, c
 		}
 	})
 }
@@ -97,13 +98,33 @@ func member(faults []ledger.Fault, m int) int {
 	return slices.IndexFunc(faults, func(f ledger.Fault) bool { return f.Member == m })
 }
 
+// Pause implements [ledger.Worker]. That the unit is due is the feed's to know.
+func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
+	return l.write(ctx, "pause", r, serial, func(it *ledger.Item) {
+		it.Cursor, it.Counts = &cur, c
+		l.process.forgive(r.Job, r.ID)
+	})
+}
+
+// Touch implements [ledger.Worker]. It writes nothing.
+func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
+	return l.view(ctx, "touch a unit of", r.Job, func(j *job) error {
+		if _, ok := j.unit(r.ID); !ok {
+			return unknown("touch", r)
+		}
+		l.process.beat(r.Job, r.Run)
+		return nil
+	})
+}
+
 // GiveBack implements [ledger.Worker]. It writes nothing.
 func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
 	defer l.lock(r.ID)()
 	return l.view(ctx, "give back a unit of", r.Job, func(j *job) error {
 		_, err := j.held("give back", r, serial)
 		if err == nil {
-			l.starts.giveBack(r.Job, r.ID)
+			l.process.giveBack(r.Job, r.ID)
+			l.process.beat(r.Job, r.Run)
 		}
 		return err
 	})
@@ -118,15 +139,15 @@ func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (t led
 			if _, ok := j.doneUnit(r.ID); !ok {
 				return unknown("finish", r)
 			}
-			t = j.head.tally()
+			t = j.head.progress().Tally
 			return nil
 		}
 		j.finish(it, c)
-		t = j.head.tally()
+		t = j.head.progress().Tally
 		return nil
 	})
 	if err == nil {
-		l.starts.end(r.Job, r.ID)
+		l.process.end(r.Job, r.ID)
 	}
 	return t, err
 }
@@ -134,21 +155,29 @@ func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (t led
 func (j *job) finish(it *ledger.Item, c ledger.Counts) {
 	current := it.Run == j.head.Run
 	if current {
-		j.head.done++
+		j.head.add(it.Objects, c)
 	}
 	if it.State == ledger.Dead {
 		// In the same step: a verdict that was proved with the unit dead must not
 		// pass once it is done.
 		j.head.Generation++
 		if current {
-			j.head.dead--
+			j.head.count.Dead--
 		}
 	}
-	it.Counts.Add(c)
+	j.dropBody(it.ID)
 	j.drop(itemBucket, []byte(it.ID))
-	j.drop(bodyBucket, []byte(it.ID))
-	j.putDone(it.ID, done{run: it.Run, counts: it.Counts})
+	j.putDone(it.ID, done{run: it.Run, counts: c})
+	j.process.beat(j.name, it.Run)
 	j.save()
+}
+
+// dropBody leaves the body of a unit to the page that is under way, if it is on it.
+func (j *job) dropBody(id unit.ID) {
+	if j.in(pageBucket).Get([]byte(id)) != nil {
+		j.put(pageBucket, []byte(id), bytes.Clone(j.in(bodyBucket).Get([]byte(id))))
+	}
+	j.drop(bodyBucket, []byte(id))
 }
 
 // Dead implements [ledger.Worker].
@@ -157,7 +186,7 @@ func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Ca
 	err = l.change(ctx, "give up a unit of", r.Job, func(j *job) error {
 		it, ok := j.item(r.ID)
 		if ok && it.State == ledger.Dead && it.Run == r.Run && it.Serial == serial {
-			t = j.head.tally()
+			t = j.head.progress().Tally
 			return nil
 		}
 		it, err := j.held("give up", r, serial)
@@ -167,14 +196,15 @@ func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Ca
 		it.State, it.Cause = ledger.Dead, &c
 		j.putItem(it)
 		if it.Run == j.head.Run {
-			j.head.dead++
+			j.head.count.Dead++
 		}
 		j.save()
-		t = j.head.tally()
+		j.process.beat(r.Job, r.Run)
+		t = j.head.progress().Tally
 		return nil
 	})
 	if err == nil {
-		l.starts.end(r.Job, r.ID)
+		l.process.end(r.Job, r.ID)
 	}
 	return t, err
 }

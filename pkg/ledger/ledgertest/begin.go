@@ -30,7 +30,7 @@ var begin = []subtest{
 			{3, 1, 3, true},
 			{0, 1, 1, true},
 		} {
-			c := newBench(b.T, b.Store)
+			c := b.another()
 			c.running("t1", 1)
 			for range tc.earlier {
 				c.begun(1, 0)
@@ -44,13 +44,12 @@ var begin = []subtest{
 	}},
 	{"a later start of work that is not the last takes the mark off", func(b bench) {
 		b.running("t1", 1)
-		_, err := b.Begin(b.ctx, b.ref(1, 0), 5, 5)
-		b.ok(err)
+		b.lastly(1, 0)
 		b.equal("last", b.begun(1, 0).Last, false)
 	}},
 	{"units are read while the job is still listing", func(b bench) {
-		b.started("t1")
-		b.published(1, page(0, 1))
+		b.listing("t1")
+		b.entered(1, page(0, 1))
 		b.equal("serial", b.begun(1, 0).Serial, 1)
 	}},
 	{"a done unit comes back untouched", func(b bench) {
@@ -91,16 +90,14 @@ var begin = []subtest{
 		b.equal("item", b.begun(1, 0), before)
 		b.equal("item, kept", b.item(2, 0), before)
 	}},
-	{"an attempt given back does not count, nor does its mark", func(b bench) { // trap 5
+	{"an attempt given back does not count, nor does its mark", func(b bench) {
 		b.running("t1", 1)
 		b.begun(1, 0)
-		it, err := b.Begin(b.ctx, b.ref(1, 0), 2, 2)
-		b.ok(err)
-		b.equal("last", it.Last, true)
-		b.ok(b.GiveBack(b.ctx, b.ref(1, 0), it.Serial))
+		s := b.lastly(1, 0).Serial
+		b.ok(b.GiveBack(b.ctx, b.ref(1, 0), s))
 		want := ledger.Item{Planned: planned(0), Run: 1, State: ledger.Open, Serial: 2, Attempts: 1}
 		b.equal("item", b.item(1, 0), want)
-		b.ok(b.GiveBack(b.ctx, b.ref(1, 0), it.Serial)) // its answer was lost
+		b.ok(b.GiveBack(b.ctx, b.ref(1, 0), s)) // its answer was lost
 		b.equal("item, given back once", b.item(1, 0), want)
 		b.equal("attempts", b.begun(1, 0).Attempts, 2)
 		b.ok(b.GiveBack(b.ctx, b.ref(1, 0), 3))
@@ -110,7 +107,7 @@ var begin = []subtest{
 		b.running("t1", 1)
 		r := b.ref(1, 7)
 		_, err := b.Begin(b.ctx, r, 1, 5)
-		errs := []error{err, b.Fault(b.ctx, r, 1, ledger.Fault{}), b.RestDone(b.ctx, r, 1, one), b.Recovered(b.ctx, r, 1, 0, one), b.GiveBack(b.ctx, r, 1)}
+		errs := []error{err, b.Fault(b.ctx, r, 1, ledger.Fault{}), b.RestDone(b.ctx, r, 1, one), b.Recovered(b.ctx, r, 1, 0, one), b.Pause(b.ctx, r, 1, place, one), b.GiveBack(b.ctx, r, 1)}
 		_, err = b.Done(b.ctx, r, one)
 		errs = append(errs, err)
 		_, err = b.Dead(b.ctx, r, 1, cause)

@@ -6,19 +6,21 @@ import (
 
 var ends = []subtest{
 	{"Done marks a unit and tells how far the run is", func(b bench) {
-		b.started("t1")
-		b.published(1, page(0, 3))
+		b.listing("t1")
+		b.sent(1, page(0, 3))
 		b.begun(1, 0)
-		b.equal("tally", b.done(1, 0), ledger.Tally{Done: 1, Planned: 3})
-		b.ok(b.Finish(b.ctx, b.job, 1))
-		b.equal("tally", b.done(1, 1), ledger.Tally{Done: 2, Planned: 3, Listed: true})
+		b.tells(b.done(1, 0), ledger.Tally{Done: 1, Planned: 3})
+		b.finished(1)
+		b.tells(b.done(1, 1), ledger.Tally{Done: 2, Planned: 3, Listed: true})
 		b.equal("census", b.census(1), ledger.Census{Done: 2, Open: 1, Counts: times(2, one)})
 	}},
-	{"Done twice counts once", func(b bench) {
+	{"Done twice counts once, as it counted first", func(b bench) {
 		b.running("t1", 2)
 		b.begun(1, 0)
 		first := b.done(1, 0)
-		b.equal("tally", b.done(1, 0), first)
+		again, err := b.Done(b.ctx, b.ref(1, 0), times(3, one))
+		b.ok(err)
+		b.equal("tally", again, first)
 		b.equal("census", b.census(1), ledger.Census{Done: 1, Open: 1, Counts: one})
 	}},
 	{"Done needs neither a start of work nor the last one", func(b bench) {
@@ -29,16 +31,14 @@ var ends = []subtest{
 		b.done(1, 1)
 		b.equal("census", b.census(1), ledger.Census{Done: 2, Counts: times(2, one)})
 	}},
-	{"Done adds to what the rest amounted to", func(b bench) {
+	{"the counts of Done take the place of what the unit amounted to before", func(b bench) {
 		b.running("t1", 1)
 		s := b.begun(1, 0).Serial
-		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, one))
-		_, err := b.Done(b.ctx, b.ref(1, 0), ledger.Counts{BytesRead: 4, Sinks: map[string]ledger.SinkCounts{"third": {Blocks: 1}}})
+		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, times(5, one)))
+		all := ledger.Counts{BytesRead: 4, Sinks: map[string]ledger.SinkCounts{"third": {Blocks: 1}}}
+		_, err := b.Done(b.ctx, b.ref(1, 0), all)
 		b.ok(err)
-		want := times(1, one)
-		want.BytesRead += 4
-		want.Sinks["third"] = ledger.SinkCounts{Blocks: 1}
-		b.equal("census", b.census(1), ledger.Census{Done: 1, Counts: want})
+		b.equal("census", b.census(1), ledger.Census{Done: 1, Counts: all})
 	}},
 	{"Dead marks an open unit, keeps why, and may be repeated", func(b bench) {
 		b.running("t1", 2)
@@ -46,7 +46,7 @@ var ends = []subtest{
 		for range 2 {
 			tally, err := b.Dead(b.ctx, b.ref(1, 0), s, cause)
 			b.ok(err)
-			b.equal("tally", tally, ledger.Tally{Dead: 1, Planned: 2, Listed: true})
+			b.tells(tally, ledger.Tally{Dead: 1, Planned: 2, Listed: true})
 		}
 		b.equal("cause", b.item(1, 0).Cause, &cause)
 		b.equal("census", b.census(1), ledger.Census{Dead: 1, Open: 1})
@@ -64,7 +64,7 @@ var ends = []subtest{
 		b.running("t1", 2)
 		b.killed(1, 0)
 		gen := b.meta().Generation
-		b.equal("tally", b.done(1, 0), ledger.Tally{Done: 1, Planned: 2, Listed: true})
+		b.tells(b.done(1, 0), ledger.Tally{Done: 1, Planned: 2, Listed: true})
 		after := b.meta().Generation
 		if after <= gen {
 			b.Errorf("generation %d, was %d", after, gen)
@@ -75,40 +75,35 @@ var ends = []subtest{
 		b.equal("generation, nothing having left dead", b.meta().Generation, after)
 	}},
 	{"done is never undone", func(b bench) {
-		b.running("t1", 1)
+		b.listing("t1")
+		b.entered(1, page(0, 1))
 		s := b.begun(1, 0).Serial
 		b.done(1, 0)
 		_, err := b.Dead(b.ctx, b.ref(1, 0), s, cause)
 		b.is(err, ledger.ErrFenced)
-		b.published(1, page(0, 1))
+		b.sent(1, page(0, 1))
+		b.finished(1)
 		b.begun(1, 0)
-		b.ok(b.Conclude(b.ctx, b.job, 1, 0, ledger.Cancelled))
+		b.redriven(1, 0)
+		b.ok(b.Conclude(b.ctx, b.job, 1, b.meta().Generation, ledger.Cancelled))
 		b.running("t2", 1)
 		b.equal("census", b.census(2), ledger.Census{Done: 1, Counts: one})
 	}},
 	{"a run seems settled when every planned unit is done or dead", func(b bench) {
-		b.started("t1")
-		b.published(1, page(0, 2))
+		b.listing("t1")
+		b.sent(1, page(0, 2))
 		b.done(1, 0)
 		b.equal("before the end marker", b.done(1, 1).Settled(), false)
-		b.ok(b.Finish(b.ctx, b.job, 1))
+		b.finished(1)
 		b.equal("after it", b.done(1, 1).Settled(), true)
-		c := newBench(b.T, b.Store)
+		c := b.another()
 		c.running("t1", 2)
 		c.killed(1, 0)
-		c.equal("one open", c.done(1, 0).Settled(), false)
-		c.killed(1, 1)
-		c.equal("none open", c.done(1, 0).Settled(), true)
-	}},
-	{"a late done of an earlier run's unit counts there until the run takes it over", func(b bench) {
-		b.running("t1", 2)
-		b.begun(1, 0)
-		b.over()
-		b.started("t2")
-		b.equal("tally of run 2", b.done(1, 0), ledger.Tally{})
-		b.equal("to send", len(b.published(2, page(0, 2))), 1)
-		b.equal("census of run 2", b.census(2), ledger.Census{Done: 1, Open: 1, Counts: one})
-		b.ok(b.Finish(b.ctx, b.job, 2))
-		b.equal("tally of run 2", b.done(2, 1), ledger.Tally{Done: 2, Planned: 2, Listed: true})
+		c.equal("one open", c.progress(1).Settled(), false)
+		s := c.begun(1, 1).Serial
+		tally, err := c.Dead(c.ctx, c.ref(1, 1), s, cause)
+		c.ok(err)
+		c.equal("none open, told", tally.Settled(), true)
+		c.equal("none open", c.progress(1).Settled(), true)
 	}},
 }

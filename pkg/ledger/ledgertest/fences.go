@@ -16,6 +16,7 @@ func (b bench) fenced(run, n, serial int) map[string]error {
 		"Fault":     b.Fault(b.ctx, r, serial, ledger.Fault{Member: 9, Record: 9, Reason: failure.Undecodable}),
 		"RestDone":  b.RestDone(b.ctx, r, serial, one),
 		"Recovered": b.Recovered(b.ctx, r, serial, 1, one),
+		"Pause":     b.Pause(b.ctx, r, serial, ledger.Cursor{Segment: 99}, one),
 		"GiveBack":  b.GiveBack(b.ctx, r, serial),
 		"Dead":      dead,
 	}
@@ -74,7 +75,7 @@ var fences = []subtest{
 		b.equal("items", b.items(1), before)
 		b.refuses(1, 0, serial+1)
 	}},
-	{"the fault that two readers found stands at the lower record", func(b bench) { // trap 1
+	{"the fault that two readers found stands at the lower record", func(b bench) {
 		b.running("t1", 1)
 		first := b.begun(1, 0).Serial
 		b.ok(b.Fault(b.ctx, b.ref(1, 0), first, ledger.Fault{Member: 1, Record: 1, Reason: failure.ETagDrift}))
@@ -101,7 +102,7 @@ var fences = []subtest{
 		slices.SortFunc(got, func(a, b ledger.Fault) int { return b.Member - a.Member })
 		b.equal("faults", got, all)
 	}},
-	{"RestDone marks the rest and counts it once", func(b bench) {
+	{"RestDone marks the rest and says what the unit amounts to", func(b bench) {
 		b.running("t1", 1)
 		s := b.begun(1, 0).Serial
 		b.ok(b.Fault(b.ctx, b.ref(1, 0), s, ledger.Fault{Member: 1}))
@@ -114,31 +115,37 @@ var fences = []subtest{
 		b.equal("faults", len(it.Faults), 1)
 		b.equal("census, of the done ones", b.census(1), ledger.Census{Open: 1})
 	}},
-	{"Recovered takes one member off the faults and counts it once", func(b bench) {
+	{"Recovered takes one member off the faults and says what the unit amounts to", func(b bench) {
 		b.running("t1", 1)
 		s := b.begun(1, 0).Serial
 		for m := range 3 {
-			b.ok(b.Fault(b.ctx, b.ref(1, 0), s, ledger.Fault{Member: m, Record: int64(m)}))
+			b.faulty(1, 0, s, ledger.Fault{Member: m, Record: int64(m)})
 		}
 		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, one))
 		for range 2 {
-			b.ok(b.Recovered(b.ctx, b.ref(1, 0), s, 1, one))
+			b.ok(b.Recovered(b.ctx, b.ref(1, 0), s, 1, times(2, one)))
 		}
 		it := b.item(1, 0)
-		b.equal("faults", it.Faults, []ledger.Fault{{Member: 0, Record: 0}, {Member: 2, Record: 2}})
+		b.equal("faults", ordered(it).Faults, []ledger.Fault{{Member: 0, Record: 0}, {Member: 2, Record: 2}})
 		b.equal("counts", it.Counts, times(2, one))
-		for _, m := range []int{0, 2} {
-			b.ok(b.Recovered(b.ctx, b.ref(1, 0), s, m, one))
+		b.equal("rest done", it.RestDone, true)
+		for i, m := range []int{0, 2} {
+			b.ok(b.Recovered(b.ctx, b.ref(1, 0), s, m, times(3+i, one)))
 		}
-		b.equal("faults", len(b.item(1, 0).Faults), 0)
-		b.done(1, 0)
-		b.equal("census", b.census(1), ledger.Census{Done: 1, Counts: times(5, one)})
+		it = b.item(1, 0)
+		b.equal("faults", len(it.Faults), 0)
+		b.equal("counts", it.Counts, times(4, one))
 	}},
-	{"a reader that froze in an earlier run gives nothing up in the next", func(b bench) { // trap 7
+	{"what counts nothing leaves nothing of the counts before", func(b bench) {
 		b.running("t1", 1)
-		it, err := b.Begin(b.ctx, b.ref(1, 0), 5, 5)
-		b.ok(err)
-		b.equal("last", it.Last, true)
+		s := b.begun(1, 0).Serial
+		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, one))
+		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, ledger.Counts{BytesRead: 1}))
+		b.equal("counts", b.item(1, 0).Counts, ledger.Counts{BytesRead: 1})
+	}},
+	{"a message of an earlier run writes nothing in the next but done", func(b bench) {
+		b.running("t1", 1)
+		it := b.lastly(1, 0)
 		b.over()
 		b.running("t2", 1)
 		before := b.items(2)
@@ -147,7 +154,7 @@ var fences = []subtest{
 		}
 		b.equal("items", b.items(2), before)
 		b.equal("census", b.census(2), ledger.Census{Open: 1})
-		b.done(1, 0) // but what it finished is finished
+		b.done(1, 0) // what it finished is finished
 		b.equal("census", b.census(2), ledger.Census{Done: 1, Counts: one})
 	}},
 	{"what a caller changes in what it gave or got does not show", func(b bench) {
@@ -158,10 +165,10 @@ var fences = []subtest{
 		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, given))
 		given.Sinks["main"] = ledger.SinkCounts{Records: 99}
 		c := cause
-		c.Objects = slices.Clone(cause.Objects)
+		c.Objects, c.Faults = slices.Clone(cause.Objects), slices.Clone(cause.Faults)
 		_, err := b.Dead(b.ctx, b.ref(1, 0), s, c)
 		b.ok(err)
-		c.Objects[0].Key = "other"
+		c.Objects[0].Key, c.Faults[0].Member = "other", 6
 		want := ledger.Item{
 			Planned: planned(0), Run: 1, State: ledger.Dead, Serial: 1, Attempts: 1,
 			Faults: []ledger.Fault{{Member: 1}}, RestDone: true, Counts: one, Cause: &cause,
@@ -172,6 +179,7 @@ var fences = []subtest{
 				it.Faults[0].Member = 5
 				it.Counts.Sinks["main"] = ledger.SinkCounts{Records: 98}
 				it.Cause.Objects[0].Key = "another"
+				it.Cause.Faults[0].Member = 7
 				it.Cause.Detail = "none"
 			}
 		}

@@ -32,11 +32,11 @@ var halt = []subtest{
 		b.equal("state", b.meta().State, ledger.Running)
 	}},
 	{"a job that is listing is halted too", func(b bench) {
-		b.started("t1")
+		b.listing("t1")
 		b.halts(denied, true, &denied)
 		b.equal("state", b.meta().State, ledger.Listing)
 	}},
-	{"any other halt replaces one for sink_down", func(b bench) { // trap 9
+	{"any other halt replaces one for sink_down", func(b bench) { // trap 9 of the model
 		b.running("t1", 1)
 		b.halts(down, true, &down)
 		b.halts(down, false, &down)
@@ -63,6 +63,19 @@ var halt = []subtest{
 		b.resumes(failure.Denied, true, nil)
 		b.resumes(failure.Denied, false, nil)
 		b.halts(schema, true, &schema)
+	}},
+	{"Resume asks for a send of every open unit when it clears a halt, and else for none", func(b bench) {
+		b.running("t1", 1)
+		ask := b.meta().Ask
+		b.halts(denied, true, &denied)
+		b.resumes(failure.SinkDown, false, &denied)
+		b.equal("ask", b.meta().Ask, ask)
+		b.resumes(failure.Denied, true, nil)
+		b.resumes(failure.Denied, false, nil)
+		b.equal("ask", b.meta().Ask, ask+1)
+		b.halts(down, true, &down)
+		b.resumes(failure.SinkDown, true, nil)
+		b.equal("ask", b.meta().Ask, ask+2)
 	}},
 	{"what a caller changes in a halt that it got does not show", func(b bench) {
 		b.running("t1", 1)

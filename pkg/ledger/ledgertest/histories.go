@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -16,23 +17,25 @@ import (
 const (
 	historyCount  = 300
 	historySteps  = 80
-	historyBudget = 3 * time.Second // for a driver to which each step is a call
+	historyBudget = 2 * time.Second // for a driver to which each step is a call
 )
 
-// histories compares random histories of one job with the model's.
-func histories(t *testing.T, open func(*testing.T) ledger.Store) {
+// histories compares random histories of one job with the model's. shared is the
+// store, if it is one.
+func histories(t *testing.T, store ledger.Store, shared ledger.Shared, harness Harness) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	store, end := open(t), time.Now().Add(historyBudget)
-	for n := range uint64(historyCount) {
+	end := time.Now().Add(historyBudget)
+	for n := range cmp.Or(harness.Histories, historyCount) {
 		h := &history{
-			bench: newBench(t, store),
-			r:     rand.New(rand.NewPCG(seed, n)),
-			model: &model{units: map[unit.ID]*modelUnit{}, faults: map[unit.ID]map[int]ledger.Fault{}},
+			bench:   newBench(t, store, harness),
+			shared:  shared,
+			r:       rand.New(rand.NewPCG(seed, uint64(n))),
+			numbers: map[unit.ID][]int{},
 		}
-		h.model.meta.Job = h.job
+		h.model = newModel(h.job)
 		h.do("start", func() { h.startJob("t0") })
-		for range historySteps {
+		for range cmp.Or(harness.Steps, historySteps) {
 			h.step()
 			if t.Failed() {
 				break
@@ -41,7 +44,7 @@ func histories(t *testing.T, open func(*testing.T) ledger.Store) {
 		if h.compare(); t.Failed() {
 			t.Fatalf("seed %d, history %d:\n%s", seed, n, h.trace)
 		}
-		if n > 0 && time.Now().After(end) {
+		if time.Now().After(end) {
 			t.Logf("%d histories in %v", n+1, historyBudget)
 			return
 		}
@@ -50,9 +53,13 @@ func histories(t *testing.T, open func(*testing.T) ledger.Store) {
 
 type history struct {
 	bench
-	model *model
-	r     *rand.Rand
-	trace []byte
+	shared  ledger.Shared // nil: the store is none
+	model   *model
+	r       *rand.Rand
+	numbers map[unit.ID][]int // of its todos so far
+	beat    int64
+	beatRun int
+	trace   []byte
 }
 
 // do notes an operation, carries it out on both, and now and then compares all
@@ -61,22 +68,49 @@ func (h *history) do(what string, op func()) {
 	h.Helper()
 	h.trace = fmt.Appendf(h.trace, "%s\n", what)
 	op()
-	if h.r.IntN(4) == 0 {
+	if h.r.IntN(6) == 0 {
 		h.compare()
 	}
 }
 
 func (h *history) compare() {
 	h.Helper()
-	h.equal("meta", timeless(h.meta()), h.model.view())
-	for run := max(0, h.model.meta.Run-2); run <= h.model.meta.Run; run++ {
+	h.equal("meta", h.timeless(h.meta()), h.timeless(h.model.meta))
+	for run := max(0, h.model.meta.Run-1); run <= h.model.meta.Run; run++ {
 		h.equal("census", h.census(run), h.model.census(run))
 		got := h.items(run)
 		for i := range got {
 			got[i] = ordered(got[i])
 		}
 		h.equal("unfinished", got, h.model.unfinished(run))
+		if h.shared != nil {
+			h.equal("pending", h.pending(h.shared, run), h.model.pending(run))
+			h.equal("due", named(h.due(h.shared, run)), h.model.due(run))
+		}
 	}
+	if h.shared != nil {
+		h.lives(h.shared, !h.model.retired)
+	}
+	h.compareProgress()
+}
+
+// compareProgress compares what the counters say between two pages: within one
+// they may be ahead of what is planned.
+func (h *history) compareProgress() {
+	h.Helper()
+	got, want := h.progress(h.model.meta.Run), h.model.progress()
+	if h.beatRun == h.model.meta.Run && got.Beat < h.beat {
+		h.Errorf("beat %d, was %d", got.Beat, h.beat)
+	}
+	h.beat, h.beatRun = got.Beat, h.model.meta.Run
+	if h.model.page != nil {
+		return
+	}
+	want.Beat = got.Beat
+	if h.model.tookOver() { // of which the counters may know no more than that they are done
+		got.BytesRead, got.Records = want.BytesRead, want.Records
+	}
+	h.equal("progress", got, want)
 }
 
 // same compares errors by their kind.
@@ -87,8 +121,19 @@ func (h *history) same(got, want error) {
 	}
 }
 
-func timeless(m ledger.Meta) ledger.Meta {
-	m.Started, m.Ended = time.Time{}, time.Time{}
+// timeless leaves out of a meta what a driver's clock decides, and what was swept
+// of one that nobody sweeps.
+func (h *history) timeless(m ledger.Meta) ledger.Meta {
+	m.Started, m.Ended, m.Leased = time.Time{}, time.Time{}, time.Time{}
+	if h.shared == nil {
+		m.Swept = 0
+	}
+	return m
+}
+
+// unleased is m without the time of its lease.
+func unleased(m ledger.Meta) ledger.Meta {
+	m.Leased = time.Time{}
 	return m
 }
 
@@ -99,132 +144,82 @@ func ordered(it ledger.Item) ledger.Item {
 }
 
 func (h *history) step() {
-	n := h.r.IntN(5)
 	run := h.model.meta.Run - h.r.IntN(8)/7 // now and then the one before
-	r := h.ref(run, n)
+	r := h.ref(run, h.r.IntN(6))
 	serial := 0
 	if u := h.model.units[r.ID]; u != nil {
 		serial = u.Serial - h.r.IntN(4)/3
 	}
-	switch k := h.r.IntN(40); {
-	case k < 8:
+	switch k := h.r.IntN(20); {
+	case k < 4:
 		h.work(r)
-	case k < 24:
-		h.write(k, r, serial)
-	case k < 28:
-		h.do(fmt.Sprintf("done %+v", r), func() {
-			got, err := h.Done(h.ctx, r, one)
-			want, wantErr := h.model.done(r, one)
-			h.same(err, wantErr)
-			h.equal("tally", got, want)
-		})
-	case k < 34:
+	case k < 10:
+		h.write(r, serial)
+	case k < 12:
+		h.finishUnit(r)
+	case k < 16:
 		h.list(run)
+	case k < 19 || h.shared == nil:
+		h.steer(run)
 	default:
-		h.steer(k, run)
+		h.dispatch(run)
 	}
 }
 
 func (h *history) startJob(token string) {
-	d := ledger.Digests{Plan: token}
-	_, err := h.Start(h.ctx, h.job, token, d)
-	h.same(err, h.model.start(token, d))
+	s := ledger.Start{Token: token, Digests: ledger.Digests{Plan: token}, Source: "source of " + token}
+	_, err := h.Start(h.ctx, h.job, s)
+	h.same(err, h.model.start(s))
 }
 
-func (h *history) work(r ledger.Ref) {
-	receives, limit := 1+h.r.IntN(4), 4
-	h.do(fmt.Sprintf("begin %+v, receives %d of %d", r, receives, limit), func() {
-		got, err := h.Begin(h.ctx, r, receives, limit)
-		want, wantErr := h.model.begin(r, receives, limit)
-		h.same(err, wantErr)
-		if want.State == ledger.Done { // of which a ledger need not keep more
-			got, want = ledger.Item{Run: got.Run, State: got.State}, ledger.Item{Run: want.Run, State: want.State}
-		}
-		h.equal("item", ordered(got), want)
-	})
-}
-
-func (h *history) write(k int, r ledger.Ref, serial int) {
-	member := h.r.IntN(3)
-	f := ledger.Fault{Member: member, Record: int64(h.r.IntN(4)), Reason: failure.Undecodable}
-	switch {
-	case k < 13:
-		h.do(fmt.Sprintf("fault %+v at serial %d: %+v", r, serial, f), func() {
-			h.same(h.Fault(h.ctx, r, serial, f), h.model.fault(r, serial, f))
-		})
-	case k < 16:
-		h.do(fmt.Sprintf("rest done %+v at serial %d", r, serial), func() {
-			h.same(h.RestDone(h.ctx, r, serial, one), h.model.restDone(r, serial, one))
-		})
-	case k < 19:
-		h.do(fmt.Sprintf("recovered %+v at serial %d: %d", r, serial, member), func() {
-			h.same(h.Recovered(h.ctx, r, serial, member, one), h.model.recovered(r, serial, member, one))
-		})
-	case k < 21:
-		if u := h.model.units[r.ID]; u != nil && u.Attempts == 0 && u.gaveBack != serial {
-			return // nothing was begun in this run, so no reader has what to give back
-		}
-		h.do(fmt.Sprintf("give back %+v at serial %d", r, serial), func() {
-			h.same(h.GiveBack(h.ctx, r, serial), h.model.giveBack(r, serial))
-		})
-	default:
-		h.do(fmt.Sprintf("dead %+v at serial %d", r, serial), func() {
-			got, err := h.Dead(h.ctx, r, serial, cause)
-			want, wantErr := h.model.dead(r, serial, cause)
-			h.same(err, wantErr)
-			h.equal("tally", got, want)
-		})
-	}
-}
-
-// list publishes one of three pages, of which two share a unit, or sets the end
-// marker.
-func (h *history) list(run int) {
-	n := h.r.IntN(4)
-	if n == 3 {
-		h.do(fmt.Sprintf("finish run %d", run), func() { h.same(h.Finish(h.ctx, h.job, run), h.model.finish(run)) })
-		return
-	}
-	p := page(2*n, 2*n+2)
-	if n == 2 {
-		p.Units[1] = planned(0)
-	}
-	h.do(fmt.Sprintf("publish page %d of run %d", n, run), func() {
-		got, err := h.Publish(h.ctx, h.job, run, p)
-		want, wantErr := h.model.publish(run, p)
-		h.same(err, wantErr)
-		h.equal("to send", sorted(got), sorted(want))
-	})
-}
-
-func (h *history) steer(k, run int) {
-	reasons := []failure.Reason{failure.SinkDown, failure.Denied}
-	reason := reasons[h.r.IntN(2)]
-	token := fmt.Sprint("t", h.model.meta.Run-h.r.IntN(2))
-	generation := h.model.meta.Generation - h.r.IntN(4)/3
-	states := []ledger.State{ledger.Failed, ledger.Cancelled, ledger.Completed}
-	s := states[h.r.IntN(3)]
-	switch {
-	case k < 35:
+// steer is what finalizers and operators do.
+func (h *history) steer(run int) {
+	m := &h.model.meta
+	reason := []failure.Reason{failure.SinkDown, failure.Denied}[h.r.IntN(2)]
+	generation := m.Generation - h.r.IntN(4)/3
+	switch h.r.IntN(6) {
+	case 0:
 		h.do("halt for "+string(reason), func() {
 			set, err := h.Halt(h.ctx, h.job, ledger.Halt{Reason: reason})
 			h.ok(err)
 			h.equal("set", set, h.model.halt(ledger.Halt{Reason: reason}))
 		})
-	case k < 36:
+	case 1:
 		h.do("resume from "+string(reason), func() {
 			cleared, err := h.Resume(h.ctx, h.job, reason)
 			h.ok(err)
 			h.equal("cleared", cleared, h.model.resume(reason))
 		})
-	case k < 38:
+	case 2:
+		token := fmt.Sprint("t", m.Run-h.r.IntN(2))
 		h.do("start with "+token, func() { h.startJob(token) })
+	case 3:
+		h.redrive(run)
 	default:
-		if s == ledger.Completed && !h.model.census(run).Complete(h.model.view()) {
-			return // a finalizer asks for it only on proof
+		s := []ledger.State{ledger.Failed, ledger.Cancelled, ledger.Completed}[h.r.IntN(3)]
+		if s == ledger.Completed && !h.model.census(run).Complete(*m) || !m.Listed && h.r.IntN(3) > 0 {
+			return // a finalizer asks for it only on proof, and most listings come to their end
 		}
 		h.do(fmt.Sprintf("conclude run %d at generation %d: %s", run, generation, s), func() {
 			h.same(h.Conclude(h.ctx, h.job, run, generation, s), h.model.conclude(run, generation, s))
 		})
 	}
+}
+
+func (h *history) redrive(run int) {
+	h.do(fmt.Sprintf("redrive run %d", run), func() {
+		n, err := h.Redrive(h.ctx, h.job, run)
+		opened, wantErr := h.model.redrive(run)
+		h.same(err, wantErr)
+		h.equal("opened", n, len(opened))
+		for _, it := range h.items(run) {
+			if slices.Contains(opened, it.ID) {
+				u := h.model.units[it.ID]
+				if it.Serial <= u.Serial {
+					h.Errorf("unit %s: serial %d after a redrive, was %d", it.ID, it.Serial, u.Serial)
+				}
+				u.Serial = it.Serial
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -12,72 +13,30 @@ import (
 // model is a ledger of one job, written to be read and not to be used: it keeps
 // everything, and counts by looking.
 type model struct {
-	meta   ledger.Meta // Planned is counted
-	token  string
-	pages  map[string]bool
-	units  map[unit.ID]*modelUnit
-	faults map[unit.ID]map[int]ledger.Fault
+	meta    ledger.Meta
+	token   string
+	holder  string
+	until   time.Duration // when the lease lapses, on the model's clock
+	clock   time.Duration
+	page    *ledger.Page // published and not advanced
+	units   map[unit.ID]*modelUnit
+	faults  map[unit.ID]map[int]ledger.Fault
+	todos   map[unit.ID]int // run, by unit
+	retired bool
 }
 
 type modelUnit struct {
-	ledger.Item
-	gaveBack int // serial whose attempt was taken back
+	ledger.Item        // without a body
+	body        []byte // of its last run
+	gaveBack    int    // serial whose attempt was taken back
+	took        bool   // it was done before its run
 }
 
-func (m *model) start(token string, d ledger.Digests) error {
-	switch {
-	case token == m.token:
-		return nil
-	case m.meta.State == ledger.Listing, m.meta.State == ledger.Running:
-		return ledger.ErrActive
+func newModel(job string) *model {
+	return &model{
+		meta:  ledger.Meta{Job: job},
+		units: map[unit.ID]*modelUnit{}, faults: map[unit.ID]map[int]ledger.Fault{}, todos: map[unit.ID]int{},
 	}
-	m.token = token
-	m.pages = map[string]bool{}
-	m.meta = ledger.Meta{Job: m.meta.Job, Run: m.meta.Run + 1, State: ledger.Listing, Digests: d, Generation: m.meta.Generation}
-	return nil
-}
-
-func (m *model) publish(run int, p ledger.Page) ([]unit.ID, error) {
-	if run != m.meta.Run || m.meta.State.Ended() || m.meta.Listed && !m.pages[p.After] {
-		return nil, ledger.ErrState
-	}
-	if !m.pages[p.After] {
-		m.pages[p.After] = true
-		m.meta.Inventory.Add(p.Inventory)
-		m.meta.Page = max(m.meta.Page, p.Last)
-	}
-	var send []unit.ID
-	for _, q := range p.Units {
-		u := m.units[q.ID]
-		q.Body = nil
-		if u == nil {
-			u = &modelUnit{Item: ledger.Item{Planned: q, State: ledger.Open}}
-			m.units[q.ID] = u
-			m.faults[q.ID] = map[int]ledger.Fault{}
-		}
-		if u.Run != run && u.State != ledger.Done {
-			if u.State == ledger.Dead {
-				m.meta.Generation++
-			}
-			u.State, u.Attempts, u.Last, u.Cause = ledger.Open, 0, false, nil
-		}
-		u.Run = run
-		if u.State != ledger.Done {
-			send = append(send, q.ID)
-		}
-	}
-	return send, nil
-}
-
-func (m *model) finish(run int) error {
-	if run == m.meta.Run && m.meta.Listed {
-		return nil
-	}
-	if run != m.meta.Run || m.meta.State != ledger.Listing {
-		return ledger.ErrState
-	}
-	m.meta.Listed, m.meta.State = true, ledger.Running
-	return nil
 }
 
 func (m *model) begin(r ledger.Ref, receives, limit int) (ledger.Item, error) {
@@ -117,23 +76,30 @@ func (m *model) fault(r ledger.Ref, serial int, f ledger.Fault) error {
 
 func (m *model) restDone(r ledger.Ref, serial int, c ledger.Counts) error {
 	u, err := m.fenced(r, serial)
-	if err == nil && !u.RestDone {
-		u.RestDone = true
-		u.Counts.Add(c)
+	if err == nil {
+		u.RestDone, u.Cursor, u.Counts = true, nil, c
 	}
 	return err
 }
 
+// recovered is asked of faulty members alone.
 func (m *model) recovered(r ledger.Ref, serial, member int, c ledger.Counts) error {
 	u, err := m.fenced(r, serial)
-	if err != nil {
-		return err
-	}
-	if _, ok := m.faults[r.ID][member]; ok {
+	if err == nil {
 		delete(m.faults[r.ID], member)
-		u.Counts.Add(c)
+		u.Cursor, u.Counts = nil, c
 	}
-	return nil
+	return err
+}
+
+func (m *model) pause(r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
+	u, err := m.fenced(r, serial)
+	if err == nil {
+		u.Cursor, u.Counts = &cur, c
+		u.Attempts, u.Last = 0, false
+		m.todos[r.ID] = r.Run
+	}
+	return err
 }
 
 func (m *model) giveBack(r ledger.Ref, serial int) error {
@@ -146,57 +112,29 @@ func (m *model) giveBack(r ledger.Ref, serial int) error {
 	return err
 }
 
-func (m *model) done(r ledger.Ref, c ledger.Counts) (ledger.Tally, error) {
+func (m *model) done(r ledger.Ref, c ledger.Counts) error {
 	u := m.units[r.ID]
 	if u == nil {
-		return ledger.Tally{}, ledger.ErrNoUnit
+		return ledger.ErrNoUnit
 	}
 	if u.State != ledger.Done {
 		if u.State == ledger.Dead {
 			m.meta.Generation++
 		}
-		u.State = ledger.Done
-		u.Counts.Add(c)
+		u.State, u.Counts, u.took = ledger.Done, c, false
 	}
-	return m.tally(), nil
+	return nil
 }
 
-func (m *model) dead(r ledger.Ref, serial int, c ledger.Cause) (ledger.Tally, error) {
+func (m *model) dead(r ledger.Ref, serial int, c ledger.Cause) error {
 	if u := m.units[r.ID]; u != nil && u.State == ledger.Dead && u.Run == r.Run && u.Serial == serial {
-		return m.tally(), nil
+		return nil
 	}
 	u, err := m.fenced(r, serial)
-	if err != nil {
-		return ledger.Tally{}, err
+	if err == nil {
+		u.State, u.Cause = ledger.Dead, &c
 	}
-	u.State, u.Cause = ledger.Dead, &c
-	return m.tally(), nil
-}
-
-func (m *model) halt(h ledger.Halt) bool {
-	free := m.meta.Halt == nil || m.meta.Halt.Reason == failure.SinkDown && h.Reason != failure.SinkDown
-	if m.meta.State.Ended() || !free {
-		return false
-	}
-	m.meta.Halt = &h
-	return true
-}
-
-func (m *model) resume(r failure.Reason) bool {
-	if m.meta.Halt == nil || m.meta.Halt.Reason != r {
-		return false
-	}
-	m.meta.Halt = nil
-	return true
-}
-
-func (m *model) conclude(run, generation int, s ledger.State) error {
-	same := run == m.meta.Run && generation == m.meta.Generation
-	if !same || m.meta.State.Ended() && m.meta.State != s {
-		return ledger.ErrState
-	}
-	m.meta.State = s
-	return nil
+	return err
 }
 
 // What the model shows, found by looking at every unit.
@@ -210,20 +148,30 @@ func (m *model) count(run int, s ledger.UnitState) (n int) {
 	return n
 }
 
-func (m *model) planned() int {
+// progress is that of the job's run, once all of its pages are advanced.
+func (m *model) progress() ledger.Progress {
 	run := m.meta.Run
-	return m.count(run, ledger.Done) + m.count(run, ledger.Dead) + m.count(run, ledger.Open)
+	p := ledger.Progress{Tally: ledger.Tally{
+		Done: m.count(run, ledger.Done), Dead: m.count(run, ledger.Dead), Planned: m.meta.Planned, Listed: m.meta.Listed,
+	}}
+	for _, u := range m.units {
+		if u.Run == run && u.State == ledger.Done {
+			p.Objects += int64(u.Objects)
+			p.BytesRead += u.Counts.BytesRead
+			p.Records += u.Counts.In
+		}
+	}
+	return p
 }
 
-func (m *model) tally() ledger.Tally {
-	run := m.meta.Run
-	return ledger.Tally{Done: m.count(run, ledger.Done), Dead: m.count(run, ledger.Dead), Planned: m.planned(), Listed: m.meta.Listed}
-}
-
-func (m *model) view() ledger.Meta {
-	v := m.meta
-	v.Planned = m.planned()
-	return v
+// tookOver reports whether the run has units that were done before it.
+func (m *model) tookOver() bool {
+	for _, u := range m.units {
+		if u.Run == m.meta.Run && u.took {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *model) census(run int) ledger.Census {
@@ -252,4 +200,41 @@ func (m *model) unfinished(run int) (items []ledger.Item) {
 		}
 	}
 	return items
+}
+
+func (m *model) pending(run int) (open []ledger.Planned) {
+	for _, it := range m.unfinished(run) {
+		if it.State == ledger.Open {
+			it.Body = m.units[it.ID].body
+			open = append(open, it.Planned)
+		}
+	}
+	return open
+}
+
+func (m *model) due(run int) (ids []unit.ID) {
+	for _, id := range slices.Sorted(maps.Keys(m.todos)) {
+		if m.todos[id] == run {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (m *model) halt(h ledger.Halt) bool {
+	free := m.meta.Halt == nil || m.meta.Halt.Reason == failure.SinkDown && h.Reason != failure.SinkDown
+	if m.meta.State.Ended() || !free {
+		return false
+	}
+	m.meta.Halt = &h
+	return true
+}
+
+func (m *model) resume(r failure.Reason) bool {
+	if m.meta.Halt == nil || m.meta.Halt.Reason != r {
+		return false
+	}
+	m.meta.Halt = nil
+	m.meta.Ask++
+	return true
 }

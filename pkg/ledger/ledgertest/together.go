@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -19,7 +20,7 @@ var together = []subtest{
 	}},
 	{"of many that start a job at once, one begins a run", func(b bench) {
 		started := b.race(8, func(n int) (bool, error) {
-			_, err := b.Start(b.ctx, b.job, fmt.Sprint("t", n), digests)
+			_, err := b.Start(b.ctx, b.job, ledger.Start{Token: fmt.Sprint("t", n), Digests: digests})
 			if errors.Is(err, ledger.ErrActive) {
 				return false, nil
 			}
@@ -27,6 +28,38 @@ var together = []subtest{
 		})
 		b.equal("started", started, 1)
 		b.equal("run", b.meta().Run, 1)
+	}},
+	{"of many that lease a run at once, one lists it", func(b bench) {
+		b.started("t1")
+		leased := b.race(8, func(n int) (bool, error) {
+			_, err := b.Lease(b.ctx, b.by(fmt.Sprint(n), 1))
+			if errors.Is(err, ledger.ErrLeased) {
+				return false, nil
+			}
+			return err == nil, err
+		})
+		b.equal("leased", leased, 1)
+	}},
+	{"of many that resume, redrive and ask at once, each asks for a send of its own", func(b bench) {
+		b.running("t1", 4)
+		for n := range 4 {
+			b.killed(1, n)
+		}
+		before := b.meta()
+		var mu sync.Mutex
+		opened := 0
+		b.race(4, func(int) (bool, error) {
+			n, err := b.Redrive(b.ctx, b.job, 1)
+			mu.Lock()
+			defer mu.Unlock()
+			opened += n
+			return true, err
+		})
+		m := b.meta()
+		b.equal("ask", m.Ask, before.Ask+4)
+		b.equal("census", b.census(1), ledger.Census{Open: 4})
+		b.equal("tally", b.progress(1).Tally, ledger.Tally{Planned: 4, Listed: true})
+		b.equal("opened", opened, 4)
 	}},
 	{"of many that begin a unit at once, each has a serial of its own and one may write", func(b bench) {
 		b.running("t1", 1)
@@ -78,8 +111,8 @@ func (b bench) race(n int, f func(int) (bool, error)) (yes int) {
 // jointly lets four readers work through pages as they come, each unit in the
 // hands of two of them, while a prover watches.
 func (b bench) jointly() {
-	const pages, each = 8, 6
-	m := b.started("t1")
+	const pages, each = 6, 6
+	m := b.listing("t1")
 	feed := make(chan unit.ID, 2*pages*each)
 	watched := make(chan struct{})
 	var workers, prover sync.WaitGroup
@@ -93,8 +126,9 @@ func (b bench) jointly() {
 		})
 	}
 	for n := range pages {
+		p := page(n*each, (n+1)*each)
 		for range 2 { // the answer was lost: the page is repeated, and sent again
-			ids, err := b.Publish(b.ctx, b.job, m.Run, page(n*each, (n+1)*each))
+			_, ids, err := b.Publish(b.ctx, b.lister(m.Run), p)
 			if err != nil {
 				b.Error(err)
 			}
@@ -102,8 +136,11 @@ func (b bench) jointly() {
 				feed <- id
 			}
 		}
+		if err := b.Advance(b.ctx, b.lister(m.Run), p); err != nil {
+			b.Error(err)
+		}
 	}
-	if err := b.Finish(b.ctx, b.job, m.Run); err != nil {
+	if err := b.Finish(b.ctx, b.lister(m.Run)); err != nil {
 		b.Error(err)
 	}
 	close(feed)
@@ -115,7 +152,7 @@ func (b bench) jointly() {
 	}
 	m = b.meta()
 	b.equal("planned", m.Planned, pages*each)
-	b.equal("tally", b.done(m.Run, 0), ledger.Tally{Done: pages * each, Planned: pages * each, Listed: true})
+	b.equal("tally", b.progress(m.Run).Tally, ledger.Tally{Done: pages * each, Planned: pages * each, Listed: true})
 	b.equal("census", b.census(m.Run), ledger.Census{Done: pages * each, Counts: times(pages*each, one)})
 	b.ok(b.Conclude(b.ctx, b.job, m.Run, m.Generation, ledger.Completed))
 }
@@ -124,13 +161,15 @@ func (b bench) jointly() {
 func (b bench) read(r *rand.Rand, ref ledger.Ref) {
 	it, err := b.Begin(b.ctx, ref, 1, 3)
 	if err == nil && it.State == ledger.Open {
-		switch r.IntN(4) {
+		switch r.IntN(5) {
 		case 0:
 			_, err = b.Dead(b.ctx, ref, it.Serial, cause)
 		case 1:
 			err = b.GiveBack(b.ctx, ref, it.Serial)
 		case 2:
 			err = b.Fault(b.ctx, ref, it.Serial, ledger.Fault{Member: r.IntN(3)})
+		case 3:
+			err = b.Pause(b.ctx, ref, it.Serial, place, one)
 		default:
 			_, err = b.Done(b.ctx, ref, one)
 		}
@@ -144,7 +183,7 @@ func (b bench) read(r *rand.Rand, ref ledger.Ref) {
 func (b bench) watch(end <-chan struct{}) {
 	var last ledger.Census
 	var generation int
-	for {
+	for range 200 { // a look at a ledger far away takes its time
 		m, err := b.Meta(b.ctx, b.job)
 		if err != nil {
 			b.Error(err)
@@ -163,7 +202,7 @@ func (b bench) watch(end <-chan struct{}) {
 		select {
 		case <-end:
 			return
-		default:
+		case <-time.After(time.Millisecond):
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (it *item) view() ledger.Item {
 	v := it.Item
 	v.Faults = slices.Clone(v.Faults)
 	v.Counts.Sinks = maps.Clone(v.Counts.Sinks)
+	v.Cursor = cloneCursor(v.Cursor)
 	if v.Cause != nil {
 		c := cloneCause(*v.Cause)
 		v.Cause = &c
@@ -42,10 +43,19 @@ func (it *item) held(r ledger.Ref, serial int) bool {
 	return serial > 0 && it.Run == r.Run && it.Serial == serial && it.State == ledger.Open
 }
 
-// open puts the item into a later run.
+// open makes the item open and unbegun in a run. What was acked of it stays.
 func (it *item) open(run int) {
-	it.Run, it.State = run, ledger.Open
-	it.Attempts, it.Last, it.Cause, it.counted = 0, false, nil, false
+	it.Run, it.State, it.Cause = run, ledger.Open, nil
+	it.forgive()
+}
+
+// forgive takes back the attempts so far and the mark of the last one.
+func (it *item) forgive() { it.Attempts, it.Last, it.counted = 0, false, false }
+
+// amountsTo replaces the counts.
+func (it *item) amountsTo(c ledger.Counts) {
+	c.Sinks = maps.Clone(c.Sinks)
+	it.Counts = c
 }
 
 func (it *item) fault(member int) int {
@@ -68,4 +78,12 @@ func (j *job) look(id unit.ID) (ledger.Item, bool) {
 func cloneCause(c ledger.Cause) ledger.Cause {
 	c.Objects, c.Faults = slices.Clone(c.Objects), slices.Clone(c.Faults)
 	return c
+}
+
+func cloneCursor(c *ledger.Cursor) *ledger.Cursor {
+	if c == nil {
+		return nil
+	}
+	v := *c
+	return &v
 }

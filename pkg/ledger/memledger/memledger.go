@@ -1,42 +1,71 @@
 // Package memledger is the ledger of a job that runs in one process: it is as
 // old as the process and is lost with it. A job whose progress must outlive the
-// process has a ledger on disk or in a service.
+// process has a ledger on disk or in a service. Shared is the same ledger for
+// what several processes would work on: with it a whole stack runs in one test.
 //
 // Every method is one step under one lock, so nobody ever sees half of one. A
 // unit that is done is kept in a few dozen bytes, since a job may have ten
 // million of them; what only a report of failure needs (first key, faults,
-// cause) is kept of the others. A verdict of completed that the items do not
-// bear out is refused, whoever asks for it (INV-1).
+// cause) is kept of the others. Bodies are kept of the page under way alone,
+// except by Shared. A verdict of completed that the items do not bear out is
+// refused, whoever asks for it (INV-1).
 package memledger
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
-	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
-var _ ledger.Store = (*Ledger)(nil)
+var (
+	_ ledger.Store  = (*Ledger)(nil)
+	_ ledger.Shared = (*Shared)(nil)
+)
 
 // Ledger holds jobs in memory.
 type Ledger struct {
+	now func() time.Time
+
 	mu   sync.Mutex
 	jobs map[string]*job // guarded by mu, as is all that it leads to
+
+	resends bool // what is sent again is kept: bodies and todos
 }
 
-// New returns an empty ledger.
-func New() *Ledger { return &Ledger{jobs: map[string]*job{}} }
+// New returns an empty ledger of jobs that end with their feed.
+func New() *Ledger { return &Ledger{now: time.Now, jobs: map[string]*job{}} }
+
+// Shared is a Ledger that also remembers what was sent, whole, and what is due
+// again. It keeps the body of every unit.
+type Shared struct{ *Ledger }
+
+// NewShared returns an empty ledger of jobs that outlive their feed.
+func NewShared() *Shared {
+	l := New()
+	l.resends = true
+	return &Shared{l}
+}
 
 type job struct {
-	meta  ledger.Meta
-	token string
-	past  map[string]ledger.Meta // how earlier runs ended, by their token
-	pages map[key]struct{}       // of this run, by the key they follow
-	tally ledger.Tally           // of this run
-	items map[key]*item          // not done, of any run
-	done  doneSet
+	meta   ledger.Meta
+	token  string
+	past   map[string]ledger.Meta // how earlier runs ended, by their token
+	holder string                 // of the lister's lease
+	page   *entered               // published and not advanced; nil: none
+	count  ledger.Progress        // of this run; Planned and Listed are the meta's
+	items  map[key]*item          // not done, of any run
+	done   doneSet
+
+	// Of a Shared ledger alone.
+	bodies  map[unit.ID][]byte
+	todos   map[unit.ID]todo
+	watch   ledger.Watch
+	retired bool
 }
 
 // find returns the job that an operation is about. The caller holds the lock.
@@ -59,12 +88,22 @@ func (j *job) moved(verb string, why string) error {
 // view is the job's meta for a caller to keep.
 func (j *job) view() ledger.Meta {
 	m := j.meta
-	m.Planned, m.Listed = j.tally.Planned, j.tally.Listed
+	m.Pipelines = slices.Clone(m.Pipelines)
+	if m.State != ledger.Listing {
+		m.Leased = time.Time{}
+	}
 	if m.Halt != nil {
 		h := *m.Halt
 		m.Halt = &h
 	}
 	return m
+}
+
+// progress is what the counters of the job's run say.
+func (j *job) progress() ledger.Progress {
+	p := j.count
+	p.Planned, p.Listed = j.meta.Planned, j.meta.Listed
+	return p
 }
 
 // Meta implements [ledger.Worker].
@@ -78,29 +117,16 @@ func (l *Ledger) Meta(ctx context.Context, name string) (ledger.Meta, error) {
 	return j.view(), nil
 }
 
-// Halt implements [ledger.Worker].
-func (l *Ledger) Halt(ctx context.Context, name string, h ledger.Halt) (bool, error) {
+// Joined implements [ledger.Worker].
+func (l *Ledger) Joined(ctx context.Context, name, pipeline string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j, err := l.find(ctx, "halt", name)
-	if err != nil || j.meta.State.Ended() {
-		return false, err
+	j, err := l.find(ctx, "join", name)
+	if err != nil {
+		return err
 	}
-	if was := j.meta.Halt; was != nil && (was.Reason != failure.SinkDown || h.Reason == failure.SinkDown) {
-		return false, nil
+	if i, ok := slices.BinarySearch(j.meta.Pipelines, pipeline); !ok {
+		j.meta.Pipelines = slices.Insert(j.meta.Pipelines, i, pipeline)
 	}
-	j.meta.Halt = &h
-	return true, nil
-}
-
-// Resume implements [ledger.Operator].
-func (l *Ledger) Resume(ctx context.Context, name string, r failure.Reason) (bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j, err := l.find(ctx, "resume", name)
-	if err != nil || j.meta.Halt == nil || j.meta.Halt.Reason != r {
-		return false, err
-	}
-	j.meta.Halt = nil
-	return true, nil
+	return nil
 }

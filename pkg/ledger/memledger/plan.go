@@ -3,7 +3,6 @@ package memledger
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -11,7 +10,7 @@ import (
 
 // Start implements [ledger.Planner]. A token that started an earlier run than
 // the job's last gives that run as it ended. An empty token repeats nothing.
-func (l *Ledger) Start(ctx context.Context, name, token string, d ledger.Digests) (ledger.Meta, error) {
+func (l *Ledger) Start(ctx context.Context, name string, s ledger.Start) (ledger.Meta, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -19,124 +18,127 @@ func (l *Ledger) Start(ctx context.Context, name, token string, d ledger.Digests
 	}
 	j, ok := l.jobs[name]
 	if !ok {
-		j = &job{items: map[key]*item{}, past: map[string]ledger.Meta{}}
+		j = &job{items: map[key]*item{}, past: map[string]ledger.Meta{}, bodies: map[unit.ID][]byte{}, todos: map[unit.ID]todo{}}
 		j.meta.Job = name
 		l.jobs[name] = j
-	} else if token != "" && token == j.token {
+	} else if s.Token != "" && s.Token == j.token {
 		return j.view(), nil
-	} else if past, ok := j.past[token]; ok {
+	} else if past, ok := j.past[s.Token]; ok {
 		return past, nil
 	} else if !j.meta.State.Ended() {
 		return ledger.Meta{}, fmt.Errorf("start job %s: run %d is %s: %w", name, j.meta.Run, j.meta.State, ledger.ErrActive)
 	}
-	j.begin(token, d)
-	return j.view(), nil
-}
-
-// begin makes the next run the job's. The generation goes on: a report's name
-// holds it, and must not come again.
-func (j *job) begin(token string, d ledger.Digests) {
 	if j.token != "" {
 		j.past[j.token] = j.view()
 	}
-	j.token = token
+	j.token, j.page, j.retired = s.Token, nil, false
+	// The generation goes on: a report's name holds it, and must not come again.
 	j.meta = ledger.Meta{
-		Job:        j.meta.Job,
+		Job:        name,
 		Run:        j.meta.Run + 1,
 		State:      ledger.Listing,
-		Digests:    d,
+		Digests:    s.Digests,
+		Source:     s.Source,
+		Callback:   s.Callback,
 		Generation: j.meta.Generation,
-		Started:    time.Now(),
+		Started:    l.now(),
 	}
-	j.tally = ledger.Tally{}
-	j.pages = map[key]struct{}{}
+	j.count = ledger.Progress{}
+	return j.view(), nil
 }
 
-// Publish implements [ledger.Planner].
-func (l *Ledger) Publish(ctx context.Context, name string, run int, page ledger.Page) ([]unit.ID, error) {
+// Lease implements [ledger.Planner].
+func (l *Ledger) Lease(ctx context.Context, c ledger.Lease) (ledger.Meta, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j, err := l.find(ctx, "publish", name)
+	j, err := l.find(ctx, "lease", c.Job)
+	if err != nil {
+		return ledger.Meta{}, err
+	}
+	if err := j.lists("lease", c); err != nil {
+		return ledger.Meta{}, err
+	}
+	if !j.holds(c) && l.now().Before(j.meta.Leased) {
+		return ledger.Meta{}, j.leased("lease", c)
+	}
+	j.holder, j.meta.Leased = c.Holder, l.now().Add(ledger.LeaseTime)
+	return j.view(), nil
+}
+
+// lists returns an error unless the run of c is listing.
+func (j *job) lists(verb string, c ledger.Lease) error {
+	if j.meta.Run != c.Run || j.meta.State != ledger.Listing {
+		return j.moved(verb, fmt.Sprintf("and a lister of run %d came", c.Run))
+	}
+	return nil
+}
+
+// holds reports whether nobody took the lease of c since it was given. That it
+// lapsed is no harm while nobody else lists.
+func (j *job) holds(c ledger.Lease) bool { return !j.meta.Leased.IsZero() && j.holder == c.Holder }
+
+func (j *job) leased(verb string, c ledger.Lease) error {
+	return fmt.Errorf("%s job %s: %q holds run %d until %v, and %q came: %w",
+		verb, j.meta.Job, j.holder, c.Run, j.meta.Leased, c.Holder, ledger.ErrLeased)
+}
+
+// hold finds the job of c, which has to hold its lease.
+func (l *Ledger) hold(ctx context.Context, verb string, c ledger.Lease) (*job, error) {
+	j, err := l.find(ctx, verb, c.Job)
 	if err != nil {
 		return nil, err
 	}
-	if j.meta.Run != run || j.meta.State.Ended() {
-		return nil, j.moved("publish", fmt.Sprintf("and a page of run %d came", run))
+	if err := j.lists(verb, c); err != nil {
+		return nil, err
 	}
-	_, repeated := j.pages[keyOf(page.After)]
-	if j.tally.Listed && !(repeated && j.knows(page.Units)) {
-		return nil, j.moved("publish", fmt.Sprintf("its plan is frozen, and a new page after %q came", page.After))
+	if !j.holds(c) {
+		return nil, j.leased(verb, c)
 	}
-	var send []unit.ID
-	for _, u := range page.Units {
-		if j.enter(u) {
-			send = append(send, u.ID)
-		}
-	}
-	if !repeated {
-		j.pages[keyOf(page.After)] = struct{}{}
-		j.meta.Inventory.Add(page.Inventory)
-		j.meta.Page = max(j.meta.Page, page.Last)
-	}
-	return send, nil
+	return j, nil
 }
 
-// enter puts a unit into the job's run, once, and reports whether it is to be
-// sent.
-func (j *job) enter(u ledger.Planned) bool {
-	k, run := keyOf(u.ID), j.meta.Run
-	u.Body = nil // what would send it again ends with this process
-	if of, ok := j.done.run(k); ok {
-		if of != run {
-			j.done.take(k, run)
-			j.tally.Planned++
-			j.tally.Done++
-		}
-		return false
-	}
-	it, ok := j.items[k]
-	if !ok {
-		it = &item{Item: ledger.Item{Planned: u}}
-		j.items[k] = it
-	}
-	if it.Run == run {
-		return true
-	}
-	if it.State == ledger.Dead {
-		j.meta.Generation++
-	}
-	it.Planned = u
-	it.open(run)
-	j.tally.Planned++
-	return true
-}
-
-// knows reports whether the run's plan holds every one of the units.
-func (j *job) knows(units []ledger.Planned) bool {
-	for _, u := range units {
-		it, ok := j.look(u.ID)
-		if !ok || it.Run != j.meta.Run {
-			return false
-		}
-	}
-	return true
-}
-
-// Finish implements [ledger.Planner].
-func (l *Ledger) Finish(ctx context.Context, name string, run int) error {
+// Advance implements [ledger.Planner].
+func (l *Ledger) Advance(ctx context.Context, c ledger.Lease, p ledger.Page) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j, err := l.find(ctx, "finish listing of", name)
+	j, err := l.find(ctx, "advance", c.Job)
 	if err != nil {
 		return err
 	}
-	if j.meta.Run == run && j.tally.Listed {
+	if j.page == nil && j.meta.Run == c.Run && j.meta.Page == p.Last {
 		return nil
 	}
-	if j.meta.Run != run || j.meta.State != ledger.Listing {
-		return j.moved("finish listing of", fmt.Sprintf("and the end of run %d came", run))
+	if j, err = l.hold(ctx, "advance", c); err != nil {
+		return err
 	}
-	j.tally.Listed = true
-	j.meta.State = ledger.Running
+	if j.page == nil || j.page.After != p.After || j.page.Last != p.Last {
+		return j.moved("advance", fmt.Sprintf("the listing is at %q, and the page from %q to %q came", j.meta.Page, p.After, p.Last))
+	}
+	j.meta.Page = j.page.Last
+	j.meta.Planned += j.page.planned
+	j.meta.Inventory.Add(j.page.Inventory)
+	j.meta.Leased = l.now().Add(ledger.LeaseTime)
+	j.page = nil
+	return nil
+}
+
+// Finish implements [ledger.Planner].
+func (l *Ledger) Finish(ctx context.Context, c ledger.Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j, err := l.find(ctx, "finish listing of", c.Job)
+	if err != nil {
+		return err
+	}
+	if j.meta.Run == c.Run && j.meta.Listed {
+		return nil
+	}
+	if j, err = l.hold(ctx, "finish listing of", c); err != nil {
+		return err
+	}
+	if j.page != nil {
+		return j.moved("finish listing of", fmt.Sprintf("and has not reached the page after %q", j.page.After))
+	}
+	j.meta.Listed, j.meta.State = true, ledger.Running
 	return nil
 }

@@ -5,10 +5,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 )
+
+// Progress implements [ledger.Prover]. Of an earlier run than the job's nothing
+// is counted any more.
+func (l *Ledger) Progress(ctx context.Context, name string, run int) (ledger.Progress, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j, err := l.find(ctx, "look how far is", name)
+	if err != nil || run != j.meta.Run {
+		return ledger.Progress{}, err
+	}
+	return j.progress(), nil
+}
 
 // Prove implements [ledger.Prover]. It looks at every item and at none of the
 // counters.
@@ -87,10 +98,9 @@ func (l *Ledger) Conclude(ctx context.Context, name string, run, generation int,
 	}
 	if s == ledger.Completed {
 		if c := j.prove(run); !c.Complete(j.view()) {
-			return j.moved("conclude", fmt.Sprintf("and completed came with %d of %d units done, %d dead, %d open", c.Done, j.tally.Planned, c.Dead, c.Open))
+			return j.moved("conclude", fmt.Sprintf("and completed came with %d of %d units done, %d dead, %d open", c.Done, j.meta.Planned, c.Dead, c.Open))
 		}
 	}
-	j.meta.State = s
-	j.meta.Ended = time.Now()
+	j.meta.State, j.meta.Ended = s, l.now()
 	return nil
 }

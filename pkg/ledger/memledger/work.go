@@ -27,12 +27,13 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 	it.Attempts++
 	it.Last = receives >= limit || it.Attempts >= limit
 	it.counted = true
+	j.beat(it)
 	return it.view(), nil
 }
 
-// hold calls change with the item of r if the reader of that start of work
+// write calls change with the item of r if the reader of that start of work
 // still holds it.
-func (l *Ledger) hold(ctx context.Context, verb string, r ledger.Ref, serial int, change func(*item)) error {
+func (l *Ledger) write(ctx context.Context, verb string, r ledger.Ref, serial int, change func(*job, *item)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j, err := l.find(ctx, verb+" a unit of", r.Job)
@@ -43,8 +44,16 @@ func (l *Ledger) hold(ctx context.Context, verb string, r ledger.Ref, serial int
 	if !ok || !it.held(r, serial) {
 		return j.refuse(verb, r, serial)
 	}
-	change(it)
+	change(j, it)
+	j.beat(it)
 	return nil
+}
+
+// beat shows that something happened to a unit.
+func (j *job) beat(it *item) {
+	if it.Run == j.meta.Run {
+		j.count.Beat++
+	}
 }
 
 // refuse says why a fenced write of r is not applied.
@@ -63,7 +72,7 @@ func unknown(verb string, r ledger.Ref) error {
 
 // Fault implements [ledger.Worker].
 func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault) error {
-	return l.hold(ctx, "mark a member faulty in", r, serial, func(it *item) {
+	return l.write(ctx, "mark a member faulty in", r, serial, func(_ *job, it *item) {
 		i := it.fault(f.Member)
 		switch {
 		case i < 0:
@@ -76,88 +85,43 @@ func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.F
 
 // RestDone implements [ledger.Worker].
 func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledger.Counts) error {
-	return l.hold(ctx, "mark the rest done of", r, serial, func(it *item) {
-		if !it.RestDone {
-			it.RestDone = true
-			it.Counts.Add(c)
-		}
+	return l.write(ctx, "mark the rest done of", r, serial, func(_ *job, it *item) {
+		it.RestDone, it.Cursor = true, nil
+		it.amountsTo(c)
 	})
 }
 
 // Recovered implements [ledger.Worker].
 func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int, c ledger.Counts) error {
-	return l.hold(ctx, "recover a member of", r, serial, func(it *item) {
+	return l.write(ctx, "recover a member of", r, serial, func(_ *job, it *item) {
 		if i := it.fault(member); i >= 0 {
 			it.Faults = append(it.Faults[:i], it.Faults[i+1:]...)
-			it.Counts.Add(c)
+			it.Cursor = nil
+			it.amountsTo(c)
+		}
+	})
+}
+
+// Pause implements [ledger.Worker].
+func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
+	return l.write(ctx, "pause", r, serial, func(j *job, it *item) {
+		it.Cursor = &cur
+		it.amountsTo(c)
+		it.forgive()
+		if l.resends {
+			// The serial numbers it: who pauses again has begun again before.
+			j.todos[r.ID] = todo{run: r.Run, number: serial}
 		}
 	})
 }
 
 // GiveBack implements [ledger.Worker].
 func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
-	return l.hold(ctx, "give back", r, serial, func(it *item) {
+	return l.write(ctx, "give back", r, serial, func(_ *job, it *item) {
 		if it.counted {
 			it.counted = false
 			it.Attempts--
 			it.Last = false
 		}
 	})
-}
-
-// Done implements [ledger.Worker].
-func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (ledger.Tally, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j, err := l.find(ctx, "finish a unit of", r.Job)
-	if err != nil {
-		return ledger.Tally{}, err
-	}
-	k := keyOf(r.ID)
-	it, ok := j.items[k]
-	if !ok {
-		if _, ok := j.done.run(k); !ok {
-			return ledger.Tally{}, unknown("finish", r)
-		}
-		return j.tally, nil
-	}
-	current := it.Run == j.meta.Run
-	if current {
-		j.tally.Done++
-	}
-	if it.State == ledger.Dead {
-		// In the same step: a verdict that was proved with the unit dead must
-		// not pass once it is done.
-		j.meta.Generation++
-		if current {
-			j.tally.Dead--
-		}
-	}
-	it.Counts.Add(c)
-	delete(j.items, k)
-	j.done.add(k, it.Run, it.Counts)
-	return j.tally, nil
-}
-
-// Dead implements [ledger.Worker].
-func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Cause) (ledger.Tally, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	j, err := l.find(ctx, "give up a unit of", r.Job)
-	if err != nil {
-		return ledger.Tally{}, err
-	}
-	it, ok := j.items[keyOf(r.ID)]
-	if ok && it.State == ledger.Dead && it.Run == r.Run && it.Serial == serial {
-		return j.tally, nil
-	}
-	if !ok || !it.held(r, serial) {
-		return ledger.Tally{}, j.refuse("give up", r, serial)
-	}
-	c = cloneCause(c)
-	it.State, it.Cause = ledger.Dead, &c
-	if it.Run == j.meta.Run {
-		j.tally.Dead++
-	}
-	return j.tally, nil
 }

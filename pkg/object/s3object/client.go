@@ -2,18 +2,15 @@ package s3object
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go/logging"
 
-	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/awsconfig"
 )
 
 // ClientOptions are what a configuration may say about the endpoint. The zero
@@ -42,25 +39,9 @@ const (
 // NewClient returns a client of S3. It fails, as a fault of configuration, where
 // there is no region or there are no credentials, rather than at each object.
 func NewClient(ctx context.Context, opt ClientOptions) (*s3.Client, error) {
-	load := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(newHTTPClient()),
-		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
-	}
-	if opt.Region != "" {
-		load = append(load, config.WithRegion(opt.Region))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	cfg, err := awsconfig.Load(ctx, opt.Region, newHTTPClient())
 	if err != nil {
-		return nil, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w", err)
-	}
-	if cfg.Region == "" {
-		return nil, failure.New(failure.Job, failure.Config, errors.New("load AWS configuration: no region: set source.s3.region or AWS_REGION (us-east-1 where the endpoint does not care)"))
-	}
-	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w: %s", err, noCredentials)
+		return nil, err
 	}
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
 		if opt.Endpoint != "" {

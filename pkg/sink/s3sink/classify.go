@@ -1,19 +1,13 @@
 package s3sink
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
 	"strings"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/failure/awsfailure"
 )
 
 // call is what an error is about.
@@ -31,159 +25,38 @@ func (c call) arn() string {
 	return "arn:aws:s3:::" + c.bucket + "/" + c.key
 }
 
-func (c call) mark(s failure.Scope, r failure.Reason, err error, hint string) error {
-	if hint != "" {
-		return failure.Errorf(s, r, "%s: %w: %s", c, err, hint)
-	}
-	return failure.Errorf(s, r, "%s: %w", c, err)
-}
-
-func (c call) again(err error) error {
-	return c.mark(failure.Transient, failure.RetriesExhausted, err, "")
-}
-
 // classify says what an error of the SDK means for the job. It is the only place
 // that does.
 func (c call) classify(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	// Getting credentials makes calls of its own, whose answers are not S3's.
-	if strings.Contains(err.Error(), "get identity: ") {
-		return c.identity(err)
-	}
-	if untrusted(err) {
-		return c.mark(failure.Job, failure.Denied, err, "TLS with the endpoint fails: check its URL and certificate, or set AWS_CA_BUNDLE")
-	}
-	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok && re.Response != nil && re.HTTPStatusCode() >= 300 {
-		return c.answered(re, err)
-	}
-	if _, ok := errors.AsType[*smithy.InvalidParamsError](err); ok {
-		return c.mark(failure.Job, failure.Config, err, "")
-	}
-	if sent(err) {
-		return c.again(err)
-	}
-	if _, ok := errors.AsType[*smithy.OperationError](err); ok { // never sent: no region, or no endpoint that fits
-		return c.mark(failure.Job, failure.Config, err, "check region, credentials, endpoint and bucket name")
-	}
-	return c.mark(failure.Unit, failure.RetriesExhausted, err, "")
+	return awsfailure.Classify(ctx, err, c.String(), c.answered)
 }
 
-// sent reports whether err is about a request that left this process, that took
-// too long, or whose answer could not be read.
-func sent(err error) bool {
-	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*smithyhttp.ResponseError](err)
-	return ok || errors.Is(err, context.DeadlineExceeded)
-}
-
-// lasting are the alerts of a peer that would say the same at the next try. The
-// others, like a record that arrived damaged, may pass.
-var lasting = regexp.MustCompile("remote error: tls: .*(certificate|protocol version|handshake failure)")
-
-// untrusted reports whether TLS failed in a way that lasts.
-func untrusted(err error) bool {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	return lasting.MatchString(err.Error()) || errors.Is(err, http.ErrSchemeMismatch)
-}
-
-// identity classifies the lack of credentials.
-func (c call) identity(err error) error {
-	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok && (re.HTTPStatusCode() == 401 || re.HTTPStatusCode() == 403) {
-		return c.mark(failure.Job, failure.Denied, err, "the role that gives the credentials refuses them")
-	}
-	for _, none := range []string{"no EC2 IMDS role found", "static credentials are empty"} {
-		if strings.Contains(err.Error(), none) {
-			return c.mark(failure.Job, failure.Config, err,
-				"no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run where a role is attached")
-		}
-	}
-	return c.again(err)
-}
-
-// answered classifies an answer of S3 by its code where that says more than the
-// status.
-func (c call) answered(re *awshttp.ResponseError, err error) error {
-	code, message := "", ""
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		code, message = api.ErrorCode(), api.ErrorMessage()
-	}
-	switch code {
-	case "NoSuchBucket", "InvalidBucketName", "MethodNotAllowed":
-		return c.mark(failure.Job, failure.Config, err, "check the bucket's name and account, and the endpoint")
-	case "EntityTooLarge", "EntityTooSmall", "KeyTooLongError", "KeyTooLong", "InvalidPart", "InvalidPartOrder":
-		return c.mark(failure.Unit, failure.SinkRejected, err, "")
-	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired", "RequestTimeTooSkewed", "RequestTimeout",
-		"SlowDown", "TemporaryRedirect", "Throttling", "ThrottlingException", "RequestLimitExceeded", "OperationAborted",
-		"InternalError", "ServiceUnavailable",
-		"BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", // damaged on the way
+// answered is the verdict on an answer, in S3's terms where those say more.
+func (c call) answered(a awsfailure.Answer) awsfailure.Mark {
+	switch a.Code {
+	case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", // damaged on the way
 		"NoSuchUpload": // aborted by somebody else, or completed with the answer lost
-		return c.again(err)
-	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return c.elsewhere(re, err)
-	case "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch":
-		return c.mark(failure.Job, failure.Denied, err, "the endpoint does not take these credentials")
+		return awsfailure.Again()
 	}
-	if strings.HasPrefix(code, "KMS.") {
-		return c.mark(failure.Job, failure.Denied, err, "the KMS key cannot be used")
+	switch kind := a.Kind(); {
+	case kind == awsfailure.Absent:
+		return awsfailure.Config("check the bucket's name and account, and the endpoint")
+	case kind == awsfailure.Refused:
+		return awsfailure.Denied(c.permission(a))
+	case kind == awsfailure.Elsewhere && a.Region != "":
+		return awsfailure.Config(fmt.Sprintf("the bucket is in region %s: set the sink's region to it", a.Region))
+	case kind == awsfailure.Elsewhere:
+		return awsfailure.Config("the bucket is in another region: set the sink's region to it")
+	case kind == awsfailure.Other:
+		return awsfailure.Mark{Scope: failure.Unit, Reason: failure.SinkRejected}
 	}
-	return c.status(re, err, message)
+	return a.Mark()
 }
 
-// status classifies an answer by its status.
-func (c call) status(re *awshttp.ResponseError, err error, message string) error {
-	switch s := re.HTTPStatusCode(); {
-	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed:
-		return c.mark(failure.Job, failure.Config, err, "check the bucket's name and the endpoint")
-	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return c.mark(failure.Job, failure.Denied, err, c.permission(message))
-	case s == http.StatusMovedPermanently || s == http.StatusPermanentRedirect:
-		return c.elsewhere(re, err)
-	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusConflict, s >= 500,
-		s == http.StatusTemporaryRedirect: // a new bucket, whose name has not spread yet
-		return c.again(err)
-	default:
-		return c.mark(failure.Unit, failure.SinkRejected, err, "")
-	}
-}
-
-// How S3 words that it was the key it might not use: as a policy's decision, or
-// in KMS's own words.
-var kmsDenied = regexp.MustCompile(`kms:[A-Z]|KMS key|ciphertext`)
-
-var kmsKey = regexp.MustCompile(`arn:aws[a-z-]*:kms:[A-Za-z0-9:/_-]+`)
-
-// permission says what a 403 may want.
-func (c call) permission(message string) string {
-	if kmsDenied.MatchString(message) {
-		key := kmsKey.FindString(message)
-		if key == "" {
-			key = "the KMS key of the bucket"
-		}
-		return "allow kms:GenerateDataKey and, for uploads in parts, kms:Decrypt on " + key
+// permission says what a refusal may want.
+func (c call) permission(a awsfailure.Answer) string {
+	if key, ok := a.KMS(); ok {
+		return "allow kms:GenerateDataKey and, for uploads in parts, kms:Decrypt on " + cmp.Or(key, "the KMS key of the bucket")
 	}
 	return fmt.Sprintf("allow s3:PutObject on %s", c.arn())
-}
-
-var expecting = regexp.MustCompile(`expecting '([a-z0-9-]+)'`)
-
-// elsewhere names the region that the bucket is in.
-func (c call) elsewhere(re *awshttp.ResponseError, err error) error {
-	region := re.Response.Header.Get("X-Amz-Bucket-Region")
-	if m := expecting.FindStringSubmatch(err.Error()); region == "" && m != nil {
-		region = m[1]
-	}
-	hint := "the bucket is in another region: set the sink's region to it"
-	if region != "" {
-		hint = fmt.Sprintf("the bucket is in region %s: set the sink's region to it", region)
-	}
-	return c.mark(failure.Job, failure.Config, err, hint)
 }

@@ -57,6 +57,11 @@ func ParseMode(name string) (Mode, error) {
 type Options struct {
 	Interval time.Duration // between lines; 0 means 10 s
 	Refresh  time.Duration // between frames of the bars; 0 means 200 ms
+
+	// Of a job that is looked at in the middle of its course: when it began, zero
+	// for now, and the bytes that were done before, which count in no rate.
+	Begun     time.Time
+	DoneBytes int64
 }
 
 // Display shows one job until it is stopped.
@@ -80,7 +85,7 @@ type shower interface {
 // Start shows on w what snapshot says, until Stop. It calls snapshot from one
 // goroutine of its own and, last, from Stop.
 func Start(w io.Writer, mode Mode, snapshot func() Snapshot, o Options) *Display {
-	d := &Display{snapshot: snapshot, stop: make(chan struct{}), state: newState(time.Now())}
+	d := &Display{snapshot: snapshot, stop: make(chan struct{}), state: newState(time.Now(), o)}
 	every := o.Interval
 	if every <= 0 {
 		every = 10 * time.Second

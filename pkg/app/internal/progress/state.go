@@ -16,10 +16,19 @@ const longest = 30 * 24 * time.Hour
 type state struct {
 	Snapshot
 	begun, at   time.Time
+	seen        time.Time // since when the job is looked at, and what was done by then
+	seenBytes   int64
 	bytes, span float64 // done and passed lately, older time counting less
 }
 
-func newState(begun time.Time) state { return state{begun: begun, at: begun} }
+func newState(now time.Time, o Options) state {
+	s := state{begun: now, at: now, seen: now, seenBytes: max(0, o.DoneBytes)}
+	s.DoneBytes = s.seenBytes
+	if !o.Begun.IsZero() {
+		s.begun = o.Begun
+	}
+	return s
+}
 
 // add takes in a snapshot of the moment now.
 func (s *state) add(now time.Time, next Snapshot) {
@@ -54,12 +63,14 @@ func (s *state) rate() float64 {
 	return s.bytes / s.span
 }
 
-// average is the bytes done per second since the beginning.
-func (s *state) average() float64 {
-	if s.elapsed() <= 0 {
-		return 0
+// average is the bytes done per second for as long as the job is looked at; there
+// is none of a moment.
+func (s *state) average() (float64, bool) {
+	passed := s.at.Sub(s.seen)
+	if passed <= 0 {
+		return 0, false
 	}
-	return float64(s.DoneBytes) / s.elapsed().Seconds()
+	return float64(max(0, s.DoneBytes-s.seenBytes)) / passed.Seconds(), true
 }
 
 // percent is the share of bytes done; there is none while the total grows. Only

@@ -15,12 +15,12 @@ func (s *state) line() string {
 		perSecond(s.rate()), s.timeLeft(), s.trouble())
 }
 
-// lastLine is the state when it has ended: the rate is that of the whole job,
-// and nothing is left.
+// lastLine is the state when it has ended: the rate is the average, and nothing
+// is left.
 func (s *state) lastLine() string {
 	rate := ""
-	if s.elapsed() > 0 {
-		rate = perSecond(s.average())
+	if average, ok := s.average(); ok {
+		rate = perSecond(average)
 	}
 	return join(clock(s.elapsed()), s.objects(), s.percentage(), size(s.DoneBytes), s.records(), rate, s.trouble())
 }

@@ -1,0 +1,9 @@
+// Command reader is the function of a stack that reads one unit an invocation.
+package main
+
+import (
+	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/app/function"
+)
+
+func main() { function.Reader(app.Pipeline{}) }

@@ -1,0 +1,58 @@
+package function
+
+import (
+	"context"
+
+	"github.com/spate-go/spate/pkg/finalizer"
+)
+
+// FinalizeRequest is the finalizer's event: a job whose end may be proved. Of any
+// other event, such as the schedule's, Job is empty: then all live jobs are looked
+// at.
+type FinalizeRequest struct {
+	Job string `json:"job"`
+}
+
+func newFinalizer(ctx context.Context, s setup) (func(context.Context, FinalizeRequest) error, error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	services, err := connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	l, err := services.ledger()
+	if err != nil {
+		return nil, err
+	}
+	f, err := services.feed()
+	if err != nil {
+		return nil, err
+	}
+	job := s.config.Job
+	o := finalizer.Options{Window: job.SettlingWindow, Announce: services.ended, Log: s.log}
+	switch n := job.Resends; {
+	case n == nil: // as the finalizer does
+	case *n == 0:
+		o.Resends = -1
+	default:
+		o.Resends = *n
+	}
+	if o.List, err = services.list(); err != nil {
+		return nil, err
+	}
+	if o.Reports, err = services.reports(ctx); err != nil {
+		return nil, err
+	}
+	o.Empty = func(ctx context.Context) (bool, error) {
+		depth, err := f.Depth(ctx)
+		return depth.Empty(), err
+	}
+	shared := finalizer.NewShared(l, f, o)
+	return func(ctx context.Context, r FinalizeRequest) error {
+		if r.Job == "" {
+			return shared.Tick(ctx)
+		}
+		return shared.Triggered(ctx, r.Job)
+	}, nil
+}

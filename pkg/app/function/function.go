@@ -1,0 +1,62 @@
+// Package function makes the functions of a stack out of a pipeline: lister,
+// reader and finalizer. Each is configured by the pipeline file that lies beside
+// its binary and by its environment, opens only what it needs before its first
+// event, and hands every event to a protocol of a package of its own.
+//
+// It decides nothing about a job. Its law: what can be known to be wrong is said
+// while the function starts, so that it shows on its first event and not in the
+// middle of a job; and no state crosses events but clients, and caches of what
+// cannot change.
+package function
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/spate-go/spate/pkg/app"
+)
+
+// Lister serves the function that lists. It does not return.
+func Lister(p app.Pipeline) { serve(p, newLister) }
+
+// Reader serves the function that reads units. It does not return.
+func Reader(p app.Pipeline) { serve(p, newReader) }
+
+// Finalizer serves the function that ends jobs. It does not return.
+func Finalizer(p app.Pipeline) { serve(p, newFinalizer) }
+
+// setup is what every function is made from.
+type setup struct {
+	env      environment
+	config   app.Config
+	pipeline app.Pipeline
+	log      *slog.Logger
+}
+
+func serve[H any](p app.Pipeline, open func(context.Context, setup) (H, error)) {
+	log := slog.New(lambdacontext.NewLogHandler())
+	// What libraries log by default goes the same way.
+	slog.SetDefault(log)
+	handle, err := open(context.Background(), setup{env: os.LookupEnv, pipeline: p, log: log})
+	if err != nil {
+		// The platform starts a function again for each event, and each attempt
+		// says this.
+		log.Error("function cannot start", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(handle)
+}
+
+// load reads the pipeline file into s.
+func (s *setup) load() error {
+	path, err := s.env.pipeline()
+	if err != nil {
+		return err
+	}
+	s.config, err = app.Load(path, nil, s.env)
+	return err
+}

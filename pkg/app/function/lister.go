@@ -1,0 +1,179 @@
+package function
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/lister"
+)
+
+// ListRequest is the lister's event. With a run it goes on listing that run;
+// without one it starts the job.
+type ListRequest struct {
+	Job string `json:"job"`
+	Run int    `json:"run,omitempty"`
+
+	app.Selection
+	// Token makes a start that is repeated the same start.
+	Token string `json:"token,omitempty"`
+	// TaskToken is that of a Step Functions task that waits for the job's end.
+	TaskToken string `json:"task_token,omitempty"`
+	// Detach starts the job and leaves the listing to a request with its run, or
+	// to the schedule.
+	Detach bool `json:"detach,omitempty"`
+}
+
+// ListAnswer is what became of a request.
+type ListAnswer struct {
+	Job   string       `json:"job"`
+	Run   int          `json:"run"`
+	State ledger.State `json:"state"`
+}
+
+// listing is the lister function.
+type listing struct {
+	setup
+	ledger ledger.Store
+	sender feed.Sender
+	// finalize asks for a proof; halted tells of a halt.
+	finalize func(ctx context.Context, job string) error
+	halted   func(ctx context.Context, job string, run int, h ledger.Halt) error
+}
+
+func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest) (ListAnswer, error), error) {
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	services, err := connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{setup: s, halted: services.halted}
+	if l.ledger, err = services.ledger(); err != nil {
+		return nil, err
+	}
+	if l.sender, err = services.feed(); err != nil {
+		return nil, err
+	}
+	if l.finalize, err = services.finalize(); err != nil {
+		return nil, err
+	}
+	return l.handle, nil
+}
+
+// jobName is what a job may be called: it is part of keys and of paths.
+var jobName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error) {
+	if !jobName.MatchString(r.Job) {
+		return ListAnswer{}, fmt.Errorf("job %q: a name is of letters, digits, '.', '_' and '-', 100 at most", r.Job)
+	}
+	var (
+		meta ledger.Meta
+		err  error
+	)
+	if r.Run == 0 {
+		meta, err = l.start(ctx, r)
+	} else {
+		meta, err = l.ledger.Meta(ctx, r.Job)
+	}
+	if err != nil {
+		return ListAnswer{}, err
+	}
+	if moved := r.Run != 0 && r.Run != meta.Run; !moved && !r.Detach && meta.State == ledger.Listing && meta.Halt == nil {
+		if err := l.list(ctx, meta); err != nil {
+			return ListAnswer{}, err
+		}
+		if meta, err = l.ledger.Meta(ctx, r.Job); err != nil {
+			return ListAnswer{}, err
+		}
+	}
+	return ListAnswer{Job: r.Job, Run: meta.Run, State: meta.State}, nil
+}
+
+// start begins the job, or its next run, over what r selects.
+func (l *listing) start(ctx context.Context, r ListRequest) (ledger.Meta, error) {
+	source, err := app.OpenListing(ctx, l.config, l.pipeline, r.Selection)
+	if err != nil {
+		return ledger.Meta{}, err
+	}
+	selected, err := json.Marshal(r.Selection)
+	if err != nil {
+		return ledger.Meta{}, fmt.Errorf("start job %s: %w", r.Job, err)
+	}
+	if len(selected) > maxSelection {
+		return ledger.Meta{}, fmt.Errorf("start job %s: its source takes %d bytes to say, of at most %d: write include and exclude shorter, or into the pipeline file", r.Job, len(selected), maxSelection)
+	}
+	s := ledger.Start{Token: r.Token, Digests: source.Digests, Source: string(selected), Callback: r.TaskToken}
+	if s.Token == "" {
+		s.Token = invocation(ctx) // the platform repeats an event under its id
+	}
+	var meta ledger.Meta
+	err = ledger.Retry(ctx, func() (err error) {
+		meta, err = l.ledger.Start(ctx, r.Job, s)
+		return err
+	})
+	return meta, err
+}
+
+// maxSelection is what a job's item has room for.
+const maxSelection = 2 << 10
+
+// list goes on with the run's listing until it ends or time does. Whoever calls
+// next goes on; the schedule does.
+func (l *listing) list(ctx context.Context, meta ledger.Meta) error {
+	err := l.lists(ctx, meta)
+	switch {
+	case err == nil:
+		return l.finalize(ctx, meta.Job)
+	case errors.Is(err, lister.ErrPaused), errors.Is(err, ledger.ErrLeased), errors.Is(err, ledger.ErrState):
+		l.log.Info("listing left", "job", meta.Job, "run", meta.Run, "reason", err)
+		return nil
+	case failure.Is(err, failure.Job):
+		return l.halt(ctx, meta, err)
+	}
+	return err
+}
+
+func (l *listing) lists(ctx context.Context, meta ledger.Meta) error {
+	var selected app.Selection
+	if err := json.Unmarshal([]byte(meta.Source), &selected); err != nil {
+		return failure.Errorf(failure.Job, failure.Config, "job %s: read its source: %w", meta.Job, err)
+	}
+	source, err := app.OpenListing(ctx, l.config, l.pipeline, selected)
+	if err != nil {
+		return err
+	}
+	if source.Digests.Plan != meta.Digests.Plan {
+		return failure.Errorf(failure.Job, failure.Fingerprint,
+			"job %s was started with plan configuration %q and this lister has %q: deploy the one it was started with and resume, or cancel the job and start it again",
+			meta.Job, meta.Digests.Plan, source.Digests.Plan)
+	}
+	return source.Lister(l.ledger, l.sender).Run(ctx, meta.Job, meta)
+}
+
+// halt stops the job: no lister of this configuration could fare better.
+func (l *listing) halt(ctx context.Context, meta ledger.Meta, cause error) error {
+	_, reason := failure.Of(cause)
+	h := ledger.Halt{Reason: reason, Detail: cause.Error(), At: time.Now()}
+	var won bool
+	err := ledger.Retry(ctx, func() (err error) {
+		won, err = l.ledger.Halt(ctx, meta.Job, h)
+		return err
+	})
+	if err != nil || !won {
+		return errors.Join(err, cause)
+	}
+	l.log.LogAttrs(ctx, slog.LevelError, "job halted",
+		slog.String("job", meta.Job), slog.Int("run", meta.Run), slog.String("reason", string(reason)), slog.Any("error", cause))
+	return l.halted(ctx, meta.Job, meta.Run, h)
+}

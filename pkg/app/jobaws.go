@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/control/awscontrol"
+	"github.com/spate-go/spate/pkg/feed/sqsfeed"
+	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
+	"github.com/spate-go/spate/pkg/object/s3object"
+)
+
+// connectAWS reaches a stack in AWS.
+func connectAWS(ctx context.Context, name string, given control.Stack) (*control.Control, error) {
+	cfg, err := awsconfig.Load(ctx, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		found, err := awscontrol.Find(ctx, cloudformation.NewFromConfig(cfg), name)
+		if err != nil {
+			return nil, &exitError{err, exitIncomplete}
+		}
+		given = given.Or(found)
+	}
+	o := control.Options{
+		Functions: awscontrol.NewFunctions(lambda.NewFromConfig(cfg)),
+		Lister:    given.Lister, Finalizer: given.Finalizer,
+	}
+	if given.ReportURL != "" {
+		client, err := s3object.NewClient(ctx, s3object.ClientOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if o.Reports, err = awscontrol.NewReports(client, given.ReportURL); err != nil {
+			return nil, err
+		}
+	}
+	if given.FeedURL != "" {
+		o.Feed = sqsfeed.New(sqs.NewFromConfig(cfg), given.FeedURL, sqsfeed.Options{DeadLetterURL: given.DeadLetterURL})
+	}
+	return control.New(dynamoledger.New(dynamodb.NewFromConfig(cfg), given.Table, dynamoledger.Options{}), o), nil
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/lister"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/plan"
+)
+
+// Selection is what one of a stack's jobs is about, in place of what the pipeline
+// file says of its source: a stack runs many jobs by one file. What is empty is
+// as in the file.
+type Selection struct {
+	URL     string   `json:"url,omitempty"`
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	// StartAfter is the key that the listing begins after.
+	StartAfter string `json:"start_after,omitempty"`
+}
+
+// Listing is the source of a job as a lister on a stack reads it.
+type Listing struct {
+	// Digests are the fingerprint of the job.
+	Digests ledger.Digests
+
+	bucket  object.Bucket
+	options lister.Options
+}
+
+// OpenListing opens the source that c and s describe, in a bucket. It lists
+// nothing.
+func OpenListing(ctx context.Context, c Config, p Pipeline, s Selection) (*Listing, error) {
+	c.selects(s)
+	if err := c.check(plain); err != nil {
+		return nil, err
+	}
+	c.defaults()
+	loc, err := parseURL(c.Source.S3.URL)
+	if err != nil {
+		return nil, err
+	}
+	planning, err := c.planning(p, loc)
+	if err != nil {
+		return nil, err
+	}
+	planning.startAfter(s.StartAfter)
+	l := &Listing{Digests: planning.digests(), options: planning.options, bucket: p.Source}
+	if l.bucket == nil {
+		l.bucket, err = openSource(ctx, c.Source.S3, loc)
+	}
+	return l, err
+}
+
+// selects puts s in the place of what the file says, in a copy.
+func (c *Config) selects(s Selection) {
+	if c.Source.S3 == nil {
+		return // said by check
+	}
+	source := *c.Source.S3
+	if s.URL != "" {
+		source.URL = s.URL
+	}
+	if len(s.Include) > 0 {
+		source.Include = s.Include
+	}
+	if len(s.Exclude) > 0 {
+		source.Exclude = s.Exclude
+	}
+	c.Source.S3 = &source
+}
+
+// planning is what decides which units a job has and where its records begin.
+type planning struct {
+	listing plan.Listing
+	options lister.Options
+	framing framing
+	read    string // digest
+}
+
+func (c *Config) planning(p Pipeline, l location) (planning, error) {
+	src := c.Source.S3
+	filter, err := filterOf(src, l)
+	if err != nil {
+		return planning{}, err
+	}
+	framing := c.framing(p).only(forced(src))
+	return planning{
+		listing: plan.Listing{
+			URL: src.URL, Include: src.Include, Exclude: src.Exclude, Archived: src.Archived,
+			After: filter.After, Before: filter.Before, Target: int64(src.Target), Cut: framing.cut,
+		},
+		options: c.listing(l, filter, framing),
+		framing: framing,
+		read:    readDigest(c, p),
+	}, nil
+}
+
+func (p *planning) startAfter(key string) { p.listing.StartAfter, p.options.StartAfter = key, key }
+
+func (p *planning) digests() ledger.Digests {
+	return ledger.Digests{Plan: plan.PlanDigest(p.listing), Read: p.read}
+}
+
+// Lister returns the lister of the source that plans into planner and sends to f.
+func (l *Listing) Lister(planner ledger.Planner, f feed.Sender) *lister.Lister {
+	return lister.New(l.bucket, planner, f, l.options)
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/object"
+	"github.com/spate-go/spate/pkg/pipe"
+	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Reading is a pipeline as a reader on a stack runs it: its units come from
+// outside, and each names its bucket.
+type Reading struct {
+	*reader.Reader
+	sinks []openedSink
+}
+
+// OpenReading opens the sinks that c and p describe, and a reader of units over
+// l. What o leaves out of the fingerprint is filled in. It reads and writes
+// nothing.
+func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o reader.Options) (*Reading, error) {
+	if err := c.check(plain); err != nil {
+		return nil, err
+	}
+	c.defaults()
+	loc, err := parseURL(c.Source.S3.URL)
+	if err != nil {
+		return nil, err
+	}
+	planning, err := c.planning(p, loc)
+	if err != nil {
+		return nil, err
+	}
+	options := Options{Log: o.Log}.withDefaults()
+	out, reading, err := openReading(ctx, &c, p, planning, loc, options, &drivers{})
+	if err != nil {
+		return nil, err
+	}
+	o.ReadDigest, o.Pipeline = planning.read, c.pipelineDigest()
+	from := &buckets{config: reading, source: c.Source.S3, given: p.Source}
+	return &Reading{reader.New(l, from, o), out.opened}, nil
+}
+
+// Close closes the sinks. No unit may be at hand.
+func (r *Reading) Close() error { return closeSinks(r.sinks) }
+
+// buckets reads units of any bucket, through a pipe for each: they share memory
+// and sinks.
+type buckets struct {
+	config pipe.Config
+	source *S3Config
+	given  object.Opener // stands for every bucket; nil: none does
+
+	mu   sync.Mutex
+	open map[string]*pipe.Pipe // guarded by mu
+}
+
+// Rest implements [reader.Pipe].
+func (b *buckets) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
+	p, err := b.of(ctx, r.Unit.Bucket)
+	if err != nil {
+		return pipe.Result{}, err
+	}
+	return p.Rest(ctx, r, known, found)
+}
+
+// Member implements [reader.Pipe].
+func (b *buckets) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
+	p, err := b.of(ctx, r.Unit.Bucket)
+	if err != nil {
+		return pipe.Result{}, err
+	}
+	return p.Member(ctx, r, f)
+}
+
+// of returns the pipe of the bucket.
+func (b *buckets) of(ctx context.Context, bucket string) (*pipe.Pipe, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, ok := b.open[bucket]; ok {
+		return p, nil
+	}
+	c := b.config
+	c.Source = b.given
+	if c.Source == nil {
+		s, err := openSource(ctx, b.source, location{bucket: bucket})
+		if err != nil {
+			return nil, err
+		}
+		c.Source = s
+	}
+	if b.open == nil {
+		b.open = map[string]*pipe.Pipe{}
+	}
+	b.open[bucket] = pipe.New(c)
+	return b.open[bucket], nil
+}

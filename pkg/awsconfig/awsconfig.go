@@ -1,0 +1,47 @@
+// Package awsconfig loads what AWS clients have in common from the standard chain
+// of the SDK: endpoint, credentials and region (INV-10).
+//
+// The law: what the chain lacks is said once, as a fault of configuration with the
+// next step, rather than by each call.
+package awsconfig
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/failure/awsfailure"
+)
+
+// Load returns the configuration of the process. region stands in for the
+// chain's; "" takes that. client sends the requests; nil: the SDK's own.
+func Load(ctx context.Context, region string, client aws.HTTPClient) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{
+		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
+	}
+	if client != nil {
+		options = append(options, config.WithHTTPClient(client))
+	}
+	if region != "" {
+		options = append(options, config.WithRegion(region))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return cfg, failure.New(failure.Job, failure.Config,
+			errors.New("load AWS configuration: no region: set AWS_REGION (us-east-1 where the endpoint does not care)"))
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		if ctx.Err() != nil {
+			return cfg, ctx.Err()
+		}
+		return cfg, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w: %s", err, awsfailure.NoCredentials)
+	}
+	return cfg, nil
+}

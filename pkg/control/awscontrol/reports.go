@@ -1,0 +1,76 @@
+package awscontrol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/failure/awsfailure"
+	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/report"
+)
+
+// ReportAPI is the part of *s3.Client that Reports calls.
+type ReportAPI interface {
+	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
+}
+
+// Reports are the reports under a prefix of a bucket.
+type Reports struct {
+	api            ReportAPI
+	bucket, prefix string
+}
+
+var (
+	_ control.Reports   = (*Reports)(nil)
+	_ finalizer.Reports = (*Reports)(nil)
+)
+
+// NewReports returns the reports under url, s3://bucket/prefix/.
+func NewReports(api ReportAPI, url string) (*Reports, error) {
+	path, ok := strings.CutPrefix(url, "s3://")
+	bucket, prefix, _ := strings.Cut(path, "/")
+	if !ok || bucket == "" {
+		return nil, fmt.Errorf("report URL %q is not of the form s3://bucket/prefix/", url)
+	}
+	if prefix != "" && !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	return &Reports{api, bucket, prefix}, nil
+}
+
+// Put implements [finalizer.Reports].
+func (r *Reports) Put(ctx context.Context, name string, body []byte) error {
+	key := r.prefix + name
+	_, err := r.api.PutObject(ctx, &s3.PutObjectInput{Bucket: &r.bucket, Key: &key, Body: bytes.NewReader(body)})
+	return awsfailure.Classify(ctx, err, fmt.Sprintf("put \"s3://%s/%s\"", r.bucket, key), nil)
+}
+
+// Report implements [control.Reports].
+func (r *Reports) Report(ctx context.Context, job string, run, generation int) (*report.Report, error) {
+	key := r.prefix + report.Key(job, run, generation)
+	call := fmt.Sprintf("get \"s3://%s/%s\"", r.bucket, key)
+	out, err := r.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.bucket, Key: &key})
+	if a, ok := awsfailure.AnswerOf(err); ok && a.Status == http.StatusNotFound && a.Code != "NoSuchBucket" {
+		return nil, fmt.Errorf("%s: %w", call, control.ErrNoReport)
+	}
+	if err != nil {
+		return nil, awsfailure.Classify(ctx, err, call, nil)
+	}
+	defer out.Body.Close()
+	rep := new(report.Report)
+	if err := json.NewDecoder(out.Body).Decode(rep); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s: %w", call, err)
+	}
+	return rep, nil
+}

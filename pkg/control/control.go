@@ -1,0 +1,140 @@
+// Package control is what the command line asks of a stack: start a job, see how
+// far it is, and change its course.
+//
+// It moves no byte, lists nothing and waits for nothing but the end of a job that
+// is watched. It knows a stack by the ledger, by two functions and by the place
+// of its reports; what those are in AWS is awscontrol's and the ledger driver's.
+//
+// The law: every call may be repeated. A command whose answer was lost, or that
+// was interrupted, is given again and has one effect.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/report"
+)
+
+// Ledger is what of a shared ledger is needed.
+type Ledger interface {
+	ledger.Prover
+	ledger.Operator
+	Live(ctx context.Context) ([]string, error)
+}
+
+// Invoker calls functions.
+type Invoker interface {
+	// Call runs a function and returns its answer. An error of the function's
+	// own is a *FunctionError; after any other the function may have run.
+	Call(ctx context.Context, function string, payload []byte) ([]byte, error)
+	// Queue has a function run, once at least, and returns before it does.
+	Queue(ctx context.Context, function string, payload []byte) error
+}
+
+// Reports is where finalizers put reports.
+type Reports interface {
+	// Report gives the report of the run in that generation, ErrNoReport if
+	// there is none yet.
+	Report(ctx context.Context, job string, run, generation int) (*report.Report, error)
+}
+
+// Feed is what carries the units of all jobs of the stack.
+type Feed interface {
+	// Depth counts its messages, about.
+	Depth(ctx context.Context) (feed.Depth, error)
+}
+
+// Errors that callers act on.
+var (
+	// ErrNoReport: nobody has written that report.
+	ErrNoReport = errors.New("no such report")
+	// ErrSuperseded: the job was started again while an earlier run was watched.
+	ErrSuperseded = errors.New("a later run was started")
+)
+
+// FunctionError is the error that a function ended with.
+type FunctionError struct {
+	Function, Type, Message string
+	// Crashed: it did not return the error, it ended without an answer. So it
+	// may have done its work.
+	Crashed bool
+}
+
+func (e *FunctionError) Error() string {
+	if e.Crashed {
+		return fmt.Sprintf("function %s crashed: %s: its log says more", e.Function, e.Message)
+	}
+	return e.Message
+}
+
+// Options are the parts of a stack besides its ledger. The zero value is a stack
+// whose jobs can be looked at and changed, and not started.
+type Options struct {
+	Functions Invoker // nil: none is called
+	Lister    string  // function that starts and lists; "": none
+	Finalizer string  // function that ends jobs; "": left to its schedule
+	Reports   Reports // nil: reports are made from the ledger
+	Feed      Feed    // nil: what waits in it is not known
+}
+
+// Control gives commands to one stack. Its methods may be called concurrently.
+type Control struct {
+	ledger    Ledger
+	finalizer *finalizer.Finalizer
+	opt       Options
+}
+
+// New returns a control of the stack with that ledger.
+func New(l Ledger, o Options) *Control {
+	return &Control{ledger: l, finalizer: finalizer.New(l), opt: o}
+}
+
+// Live names the jobs that have not ended, in order.
+func (c *Control) Live(ctx context.Context) ([]string, error) {
+	var names []string
+	err := ledger.Retry(ctx, func() (err error) {
+		names, err = c.ledger.Live(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list live jobs: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// meta reads a job. Of one that is not there the error names those that are.
+func (c *Control) meta(ctx context.Context, job string) (ledger.Meta, error) {
+	var m ledger.Meta
+	err := ledger.Retry(ctx, func() (err error) {
+		m, err = c.ledger.Meta(ctx, job)
+		return err
+	})
+	switch {
+	case errors.Is(err, ledger.ErrNoJob):
+		return m, c.unknown(ctx, job)
+	case err != nil:
+		return m, fmt.Errorf("read job %s: %w", job, err)
+	}
+	return m, nil
+}
+
+// unknown is ErrNoJob with what helps to mend the name.
+func (c *Control) unknown(ctx context.Context, job string) error {
+	const named = 10
+	names, err := c.Live(ctx)
+	switch {
+	case err != nil || len(names) == 0:
+		return fmt.Errorf("%w: %s", ledger.ErrNoJob, job)
+	case len(names) > named:
+		return fmt.Errorf("%w: %s: live jobs are %s and %d more", ledger.ErrNoJob, job, strings.Join(names[:named], ", "), len(names)-named)
+	}
+	return fmt.Errorf("%w: %s: live jobs are %s", ledger.ErrNoJob, job, strings.Join(names, ", "))
+}

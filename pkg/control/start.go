@@ -1,0 +1,118 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spate-go/spate/pkg/backoff"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// StartOptions say what a run reads, where that is not what the lister's own
+// pipeline file says. The zero value is that file's source.
+type StartOptions struct {
+	URL        string // "": the file's
+	Include    []string
+	Exclude    []string
+	StartAfter string // key that the listing begins after; "": the first
+	TaskToken  string // of the Step Functions task that waits for the run; "": none
+	// Token names this start: the same token is the same run. "": one that is
+	// new with each call of Start.
+	Token string
+}
+
+// Started is the run that a start began, or had begun.
+type Started struct {
+	Job   string
+	Run   int
+	State ledger.State
+	// Later is why the lister could not be called to list the run. The schedule
+	// calls it, within a minute.
+	Later error
+}
+
+// The lister's side of these is in the function.
+type (
+	startRequest struct {
+		Job        string   `json:"job"`
+		URL        string   `json:"url,omitempty"`
+		Include    []string `json:"include,omitempty"`
+		Exclude    []string `json:"exclude,omitempty"`
+		StartAfter string   `json:"start_after,omitempty"`
+		Token      string   `json:"token"`
+		TaskToken  string   `json:"task_token,omitempty"`
+		Detach     bool     `json:"detach"` // answer as soon as the run is started
+	}
+	startAnswer struct {
+		Job   string       `json:"job"`
+		Run   int          `json:"run"`
+		State ledger.State `json:"state"`
+	}
+	runRequest struct {
+		Job string `json:"job"`
+		Run int    `json:"run"`
+	}
+)
+
+// Start starts the job's next run and has it listed. What the lister refuses,
+// such as a job that is running, is a *FunctionError in its own words.
+func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Started, error) {
+	if c.opt.Functions == nil || c.opt.Lister == "" {
+		return Started{}, fmt.Errorf("start job %s: the stack names no lister function", job)
+	}
+	token := o.Token
+	if token == "" {
+		token = rand.Text()
+	}
+	payload, err := json.Marshal(startRequest{
+		Job: job, URL: o.URL, Include: o.Include, Exclude: o.Exclude, StartAfter: o.StartAfter,
+		Token: token, TaskToken: o.TaskToken, Detach: true,
+	})
+	if err != nil {
+		return Started{}, fmt.Errorf("start job %s: %w", job, err)
+	}
+	// An answer that was lost is asked for again with the token: the lister finds
+	// the run that it names.
+	var body []byte
+	err = again(ctx, func() (err error) {
+		body, err = c.opt.Functions.Call(ctx, c.opt.Lister, payload)
+		return err
+	})
+	if err != nil {
+		return Started{}, fmt.Errorf("start job %s: %w", job, err)
+	}
+	var a startAnswer
+	if err := json.Unmarshal(body, &a); err != nil || a.Job != job || a.Run < 1 {
+		return Started{}, fmt.Errorf("start job %s: function %s answers %.200q: it is no lister of this version", job, c.opt.Lister, body)
+	}
+	s := Started{Job: a.Job, Run: a.Run, State: a.State}
+	if s.State == ledger.Listing {
+		s.Later = c.queue(ctx, c.opt.Lister, runRequest{Job: s.Job, Run: s.Run})
+	}
+	return s, nil
+}
+
+// queue has a function work on a run.
+func (c *Control) queue(ctx context.Context, function string, r runRequest) error {
+	payload, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return again(ctx, func() error { return c.opt.Functions.Queue(ctx, function, payload) })
+}
+
+// again makes a call of a function until it is answered: a few times at most.
+func again(ctx context.Context, call func() error) error {
+	p := backoff.Policy{Base: time.Second, Max: 4 * time.Second, Retries: 4}
+	return backoff.Retry(ctx, p, func(err error) bool {
+		if e, ok := errors.AsType[*FunctionError](err); ok {
+			return e.Crashed
+		}
+		return !failure.Is(err, failure.Job)
+	}, call)
+}

@@ -1,0 +1,74 @@
+package sqsfeed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+)
+
+const (
+	maxVisibility = 12 * time.Hour  // SQS's, from the receive on
+	settleTimeout = 5 * time.Second // of a call that has to be made though the context has ended
+)
+
+var errGone = errors.New("its goroutine ended")
+
+// deliver hands r to h and reports whether it was acked. What was not is hidden
+// for its delay, even when h panics or ends its goroutine.
+func (f *Feed) deliver(ctx context.Context, r received, limit int, h feed.Handler) (acked bool) {
+	err := failure.New(failure.Unit, failure.Operator, errGone)
+	defer func() {
+		if acked {
+			return
+		}
+		if p := recover(); p != nil {
+			err = failure.Errorf(failure.Unit, failure.Operator, "panic: %v\n%s", p, debug.Stack())
+		}
+		delay := feed.Delay(err)
+		if ctx.Err() != nil { // it was interrupted: whoever goes on may have it at once
+			delay = 0
+		}
+		f.fail(ctx, r, delay, err)
+	}()
+	d := feed.Delivery{Message: r.Message, Receives: r.receives, Cap: limit}
+	d.Extend = func(ctx context.Context, t time.Duration) error { return f.hide(ctx, r, t) }
+	err = h(ctx, d)
+	return err == nil
+}
+
+// fail makes r due after delay. A queue that cannot be told delivers it when its
+// visibility ends.
+func (f *Feed) fail(ctx context.Context, r received, delay time.Duration, cause error) {
+	log := f.options.Log.With("job", r.Job, "unit", string(r.ID), "message", r.id, "receives", r.receives)
+	log.Warn("delivery failed", "error", cause, "delay", delay)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	if err := f.hide(ctx, r, delay); err != nil && !isStale(err) {
+		log.Error("failed delivery keeps its visibility", "error", err)
+	}
+}
+
+// hide keeps r from being delivered for d from now.
+func (f *Feed) hide(ctx context.Context, r received, d time.Duration) error {
+	c := call{"change visibility in", "sqs:ChangeMessageVisibility", f.url}
+	_, err := f.api.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &f.url, ReceiptHandle: &r.receipt, VisibilityTimeout: seconds(d, maxVisibility),
+	})
+	if err != nil {
+		return fmt.Errorf("unit %s: %w", r.ID, c.classify(ctx, err))
+	}
+	return nil
+}
+
+// seconds rounds up, so that nothing is due too early.
+func seconds(d, limit time.Duration) int32 {
+	d = max(0, min(d, limit))
+	return int32((d + time.Second - 1) / time.Second)
+}

@@ -1,0 +1,96 @@
+package sqsfeed_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/feed/feedtest"
+	"github.com/spate-go/spate/pkg/feed/sqsfeed"
+)
+
+// TestFeedKeepsTheContract runs the suite on whatever AWS_ENDPOINT_URL names, in
+// queues of its own that it deletes.
+func TestFeedKeepsTheContract(t *testing.T) {
+	client := endpoint(t)
+	feedtest.Run(t, feedtest.Harness{
+		Open: func(t *testing.T, limit int) feedtest.Feed {
+			t.Parallel()
+			dead := queue(t, client, nil)
+			url := queue(t, client, map[string]string{
+				"VisibilityTimeout": "2",
+				"RedrivePolicy":     fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":%d}`, arn(t, client, dead), limit),
+			})
+			f := sqsfeed.New(client, url, sqsfeed.Options{DeadLetterURL: dead, Wait: time.Second})
+			return feedtest.Feed{Sender: f, Run: f.Run, Depth: f.Depth, DeadLetters: all(f)}
+		},
+		Wait:            30 * time.Second,
+		Delay:           time.Second,
+		Early:           50 * time.Millisecond,
+		Lease:           2 * time.Second,
+		ExtraReceives:   1,
+		CountsCancelled: true,
+		LosesErrors:     true,
+	})
+}
+
+func all(f *sqsfeed.Feed) func(context.Context) ([]feed.DeadLetter, error) {
+	return func(ctx context.Context) (dead []feed.DeadLetter, err error) {
+		err = f.DeadLetters(ctx, func(d feed.DeadLetter) bool { dead = append(dead, d); return true })
+		return dead, err
+	}
+}
+
+func endpoint(t *testing.T) *sqs.Client {
+	t.Helper()
+	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_SQS") == "" {
+		if os.Getenv("SPATE_TEST_AWS") == "required" {
+			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
+		}
+		t.Skip("AWS_ENDPOINT_URL is not set")
+	}
+	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
+		if os.Getenv(k) == "" {
+			t.Setenv(k, v)
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sqs.NewFromConfig(cfg)
+}
+
+func queue(t *testing.T, client *sqs.Client, attributes map[string]string) (url string) {
+	t.Helper()
+	name := fmt.Sprintf("spate-feed-%016x", rand.Uint64())
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+		if err != nil && !strings.Contains(err.Error(), "NonExistentQueue") {
+			t.Error(err)
+		}
+	})
+	return *out.QueueUrl
+}
+
+func arn(t *testing.T, client *sqs.Client, url string) string {
+	t.Helper()
+	out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"QueueArn"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Attributes["QueueArn"]
+}

@@ -1,0 +1,53 @@
+package sqsfeed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/spate-go/spate/pkg/feed"
+)
+
+var errNoTime = errors.New("the function's deadline is near")
+
+// Handler gives h the messages of events, one after another, and answers which
+// of them failed, as a mapping with ReportBatchItemFailures wants it. A unit that
+// goes well costs no request to the queue but those of its Extend.
+//
+// Close to the deadline no other message is begun: those that are left go back
+// at once. The first of an event is begun in any case, or a function whose time
+// is shorter than the reserve would never begin one.
+func (f *Feed) Handler(h feed.Handler) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+		// Not nil: null means success on AWS, and is refused elsewhere.
+		failed := []events.SQSBatchItemFailure{}
+		limit, err := f.MaxReceives(ctx)
+		for i := range e.Records {
+			r := fromEvent(&e.Records[i])
+			acked := false
+			switch {
+			case err != nil:
+				f.fail(ctx, r, unaskedDelay, err)
+			case i > 0 && f.late(ctx):
+				f.fail(ctx, r, 0, errNoTime)
+			default:
+				acked = f.deliver(ctx, r, limit, h)
+			}
+			if !acked {
+				failed = append(failed, events.SQSBatchItemFailure{ItemIdentifier: r.id})
+			}
+		}
+		return events.SQSEventResponse{BatchItemFailures: failed}, nil
+	}
+}
+
+// unaskedDelay is that of a message that could not be handled because the queue
+// did not say how often it delivers one.
+const unaskedDelay = 30 * time.Second
+
+func (f *Feed) late(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < f.options.Reserve
+}

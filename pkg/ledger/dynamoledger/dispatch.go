@@ -1,0 +1,166 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// partition asks for all of a partition.
+func partition(pk string) dynamodb.QueryInput {
+	const where = "#pk = :pk"
+	return dynamodb.QueryInput{
+		KeyConditionExpression: text(where), ExpressionAttributeNames: names(where),
+		ExpressionAttributeValues: attributes{"pk": str(pk)}.used(where),
+	}
+}
+
+// Live implements [ledger.Dispatcher].
+func (l *Ledger) Live(ctx context.Context) (jobs []string, err error) {
+	err = l.query(ctx, "list live jobs", partition(livePartition), func(a attributes) error {
+		f := fields{of: a}
+		jobs = append(jobs, f.text("sk"))
+		return f.err
+	})
+	return jobs, err
+}
+
+// Body implements [ledger.Dispatcher].
+func (l *Ledger) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
+	const verb = "look up"
+	e, err := l.entry(ctx, verb, r)
+	if err != nil {
+		return nil, err
+	}
+	a, err := l.get(ctx, about(verb, r), key(planPartition(r.Job, e.Run), e.plan))
+	if err != nil {
+		return nil, err
+	}
+	if a != nil {
+		t, err := decodePart(a, &l.press)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", about(verb, r), err)
+		}
+		for _, u := range t.page.Units {
+			if u.ID == r.ID {
+				return u.Body, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: page %s of run %d is not in the table any more: start the job again: %w", about(verb, r), e.plan, e.Run, ledger.ErrNoUnit)
+}
+
+// Pending implements [ledger.Resumer]: in the order of the plan. A part of a page
+// is held at a time.
+func (l *Ledger) Pending(ctx context.Context, job string, run int, yield func(ledger.Planned) error) error {
+	const verb = "list what is pending of"
+	do := verb + " job " + job
+	if _, err := l.head(ctx, verb, job); err != nil {
+		return err
+	}
+	return l.query(ctx, do, partition(planPartition(job, run)), func(a attributes) error {
+		t, err := decodePart(a, &l.press)
+		if err != nil {
+			return err
+		}
+		open, err := l.open(ctx, do, job, run, t)
+		if err != nil {
+			return err
+		}
+		for _, u := range t.page.Units {
+			if !open[u.ID] {
+				continue
+			}
+			delete(open, u.ID) // once
+			if err := yield(u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// open are those of the part's units that are open in the run and that no other
+// page has.
+func (l *Ledger) open(ctx context.Context, do, job string, run int, t part) (map[unit.ID]bool, error) {
+	open := map[unit.ID]bool{}
+	var keys []attributes
+	for _, u := range t.page.Units {
+		if !open[u.ID] {
+			open[u.ID] = true
+			keys = append(keys, unitKey(job, u.ID))
+		}
+	}
+	items, err := l.batch(ctx, do, keys, "#sk, #run, #state, #plan")
+	if err != nil {
+		return nil, err
+	}
+	clear(open)
+	for _, a := range items {
+		f := fields{of: a}
+		open[unit.ID(f.text("sk"))] = f.int("run") == run && f.text("state") == string(ledger.Open) && f.text("plan") == t.name
+		if f.err != nil {
+			return nil, f.err
+		}
+	}
+	return open, nil
+}
+
+func todoPartition(job string) string { return "job#" + job + "#todo" }
+
+func todoKey(job string, id unit.ID) attributes { return key(todoPartition(job), string(id)) }
+
+// Due implements [ledger.Dispatcher].
+func (l *Ledger) Due(ctx context.Context, job string, run int, yield func(ledger.Todo) error) error {
+	return l.query(ctx, "list what is due of job "+job, partition(todoPartition(job)), func(a attributes) error {
+		f := fields{of: a}
+		t, of := ledger.Todo{ID: unit.ID(f.text("sk")), Number: f.int("number")}, f.int("run")
+		if f.err != nil || of != run {
+			return f.err
+		}
+		return yield(t)
+	})
+}
+
+// Sent implements [ledger.Dispatcher].
+func (l *Ledger) Sent(ctx context.Context, job string, t ledger.Todo) error {
+	return l.remove(ctx, fmt.Sprintf("note that unit %s of job %s was sent", t.ID, job),
+		write{key: todoKey(job, t.ID), when: "#number = :number", values: attributes{"number": num(t.Number)}})
+}
+
+func watchKey(job string) attributes { return jobKey(job, "watch") }
+
+// Watch implements [ledger.Dispatcher].
+func (l *Ledger) Watch(ctx context.Context, job string) (ledger.Watch, error) {
+	do := "watch job " + job
+	a, err := l.get(ctx, do, watchKey(job))
+	if err != nil {
+		return ledger.Watch{}, err
+	}
+	f := fields{of: a}
+	w := ledger.Watch{
+		Run: f.int("run"), Generation: f.int("generation"), Beat: f.long("beat"),
+		Since: f.time("since"), Proved: f.flag("proved"), Probe: unit.ID(f.text("probe")),
+	}
+	if f.err != nil {
+		return ledger.Watch{}, fmt.Errorf("%s: %w", do, f.err)
+	}
+	return w, nil
+}
+
+// Watched implements [ledger.Dispatcher].
+func (l *Ledger) Watched(ctx context.Context, job string, w ledger.Watch) error {
+	_, _, err := l.update(ctx, "watch job "+job, write{
+		key: watchKey(job),
+		set: "SET #run = :run, #generation = :generation, #beat = :beat, #since = :since, #proved = :proved, #probe = :probe",
+		values: attributes{
+			"run": num(w.Run), "generation": num(w.Generation), "beat": num(w.Beat),
+			"since": when(w.Since), "proved": flag(w.Proved), "probe": str(w.Probe),
+		},
+	})
+	return err
+}

@@ -1,0 +1,105 @@
+package dynamoledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
+	"github.com/spate-go/spate/pkg/ledger/ledgertest"
+)
+
+// endpoint is a new table at what AWS_ENDPOINT_URL names, which is left there:
+// point it at what is thrown away.
+func endpoint(t *testing.T) (*dynamodb.Client, string) {
+	t.Helper()
+	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "" {
+		if os.Getenv("SPATE_TEST_AWS") == "required" {
+			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
+		}
+		t.Skip("AWS_ENDPOINT_URL is not set")
+	}
+	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
+		if os.Getenv(k) == "" {
+			t.Setenv(k, v)
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := dynamodb.NewFromConfig(cfg)
+	table := fmt.Sprintf("spate-ledger-%08x", rand.Uint32())
+	_, err = client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:   &table,
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, table
+}
+
+// clocked is a ledger with a clock of its own.
+type clocked struct {
+	*dynamoledger.Ledger
+	ahead *atomic.Int64
+}
+
+func clockedLedger(client dynamoledger.API, table string) clocked {
+	ahead := new(atomic.Int64)
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	return clocked{dynamoledger.New(client, table, dynamoledger.Options{Now: now}), ahead}
+}
+
+func TestConformanceOnEndpoint(t *testing.T) {
+	client, table := endpoint(t)
+	conformance(t, func() dynamoledger.API { return client }, table, 2)
+}
+
+func TestConformanceInMemory(t *testing.T) {
+	conformance(t, func() dynamoledger.API { return newTable() }, "ledger", 40)
+}
+
+// TestConformanceInParts has every answer come in pieces, as the service gives
+// them of what is large, or when it is throttled.
+func TestConformanceInParts(t *testing.T) {
+	conformance(t, func() dynamoledger.API {
+		t := newTable()
+		t.perPage, t.perBatch = 1, 30
+		return t
+	}, "ledger", 2)
+}
+
+func conformance(t *testing.T, api func() dynamoledger.API, table string, histories int) {
+	h := ledgertest.Harness{
+		Lapse:     func(s ledger.Store, d time.Duration) { s.(clocked).ahead.Add(int64(d)) },
+		Histories: histories, Steps: 40, Parts: true,
+	}
+	t.Run("store", func(t *testing.T) {
+		ledgertest.Run(t, func(*testing.T) ledger.Store { return clockedLedger(api(), table) }, h)
+	})
+	t.Run("resumer", func(t *testing.T) {
+		ledgertest.RunResumer(t, func(*testing.T) ledgertest.Resumable { return clockedLedger(api(), table) }, h)
+	})
+	t.Run("shared", func(t *testing.T) {
+		ledgertest.RunShared(t, func(*testing.T) ledger.Shared { return clockedLedger(api(), table) }, h)
+	})
+}

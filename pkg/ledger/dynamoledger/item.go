@@ -1,0 +1,153 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Bounds of what a unit's item says of faults: with a thousand faulty members,
+// and their keys in the cause, it stays below the 400 KB of an item.
+const (
+	fewFaults        = 64
+	maxFaultDetail   = 512 // of the first few
+	maxCrowdedDetail = 64  // of the others
+	maxCauseDetail   = 2 << 10
+	maxCauseFaults   = 16 << 10 // of the details together, beyond maxCrowdedDetail each
+)
+
+// entry is a unit's item.
+type entry struct {
+	ledger.Item
+	plan    string // where its body is: page and part
+	counted bool   // Attempts holds the last start of work, which may be given back
+}
+
+func (e *entry) encode(job string, p *press) attributes {
+	a := unitKey(job, e.ID)
+	a["run"], a["plan"], a["state"] = num(e.Run), str(e.plan), str(e.State)
+	a["first"], a["objects"] = bin([]byte(e.FirstKey)), num(e.Objects)
+	a["serial"], a["attempts"] = num(e.Serial), num(e.Attempts)
+	faults := attributes{}
+	for i, f := range e.Faults {
+		limit := maxFaultDetail
+		if i >= fewFaults {
+			limit = maxCrowdedDetail
+		}
+		faults[faultName(f.Member)] = faultValue(f, limit)
+	}
+	a["faults"] = doc(faults)
+	for name, is := range map[string]bool{"last": e.Last, "rest": e.RestDone, "counted": e.counted} {
+		if is {
+			a[name] = flag(true)
+		}
+	}
+	if e.Cursor != nil {
+		a["cursor"] = cursorValue(*e.Cursor)
+	}
+	a["counts"] = countsValue(e.Counts)
+	if e.Cause != nil {
+		a["cause"] = p.cause(*e.Cause)
+	}
+	return a
+}
+
+func faultName(member int) string { return "m" + strconv.Itoa(member) }
+
+func faultValue(f ledger.Fault, limit int) value {
+	return doc(attributes{"record": num(f.Record), "framed": num(f.Framed), "reason": str(f.Reason), "detail": str(cut(f.Detail, limit))})
+}
+
+func countsValue(c ledger.Counts) value {
+	var p packer
+	p.counts(c)
+	return bin(p)
+}
+
+func cursorValue(c ledger.Cursor) value {
+	var p packer
+	p.cursor(c)
+	return bin(p)
+}
+
+func decodeEntry(a attributes, p *press) (entry, error) {
+	f := fields{of: a}
+	e := entry{
+		Item: ledger.Item{
+			Planned: ledger.Planned{ID: unit.ID(f.text("sk")), FirstKey: string(f.bytes("first")), Objects: f.int("objects")},
+			Run:     f.int("run"), State: ledger.UnitState(f.text("state")), Serial: f.int("serial"), Attempts: f.int("attempts"),
+			Last: f.flag("last"), RestDone: f.flag("rest"), Faults: f.faults(),
+		},
+		plan: f.text("plan"), counted: f.flag("counted"),
+	}
+	f.packed("counts", func(u *unpacker) { e.Counts = u.counts() })
+	f.packed("cursor", func(u *unpacker) { c := u.cursor(); e.Cursor = &c })
+	if raw := f.bytes("cause"); raw != nil {
+		c, err := p.readCause(raw)
+		if err != nil {
+			f.err = err
+		}
+		e.Cause = &c
+	}
+	if f.err != nil {
+		return entry{}, fmt.Errorf("read unit %s: %w", e.ID, f.err)
+	}
+	return e, nil
+}
+
+func (f *fields) faults() (faults []ledger.Fault) {
+	for name, v := range f.doc("faults") {
+		member, err := strconv.Atoi(strings.TrimPrefix(name, "m"))
+		of := fields{err: err}
+		if m, ok := v.(*types.AttributeValueMemberM); ok {
+			of.of = m.Value
+		}
+		faults = append(faults, ledger.Fault{
+			Member: member, Record: of.long("record"), Framed: of.long("framed"),
+			Reason: failure.Reason(of.text("reason")), Detail: of.text("detail"),
+		})
+		if f.err == nil {
+			f.err = of.err
+		}
+	}
+	slices.SortFunc(faults, func(a, b ledger.Fault) int { return a.Member - b.Member })
+	return faults
+}
+
+func unitKey(job string, id unit.ID) attributes {
+	return key(shardPartition(job, id.Shard()), string(id))
+}
+
+func shardPartition(job string, shard int) string { return fmt.Sprintf("job#%s#%d", job, shard) }
+
+// entry reads a unit's item. ErrNoUnit, ErrNoJob.
+func (l *Ledger) entry(ctx context.Context, verb string, r ledger.Ref) (entry, error) {
+	a, err := l.get(ctx, about(verb, r), unitKey(r.Job, r.ID))
+	if err != nil {
+		return entry{}, err
+	}
+	return l.found(ctx, verb, r, a)
+}
+
+// found is the entry that an item is. nil is that of no unit, or of no job.
+func (l *Ledger) found(ctx context.Context, verb string, r ledger.Ref, a attributes) (entry, error) {
+	if a == nil {
+		if _, err := l.head(ctx, verb+" a unit of", r.Job); err != nil {
+			return entry{}, err
+		}
+		return entry{}, fmt.Errorf("%s: %w", about(verb, r), ledger.ErrNoUnit)
+	}
+	return decodeEntry(a, &l.press)
+}
+
+func about(verb string, r ledger.Ref) string {
+	return fmt.Sprintf("%s unit %s of job %s", verb, r.ID, r.Job)
+}

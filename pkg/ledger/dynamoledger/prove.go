@@ -1,0 +1,95 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Prove implements [ledger.Prover]. It reads every item of the job and no counter.
+func (l *Ledger) Prove(ctx context.Context, job string, run int) (ledger.Census, error) {
+	if _, err := l.head(ctx, "prove", job); err != nil {
+		return ledger.Census{}, err
+	}
+	var mu sync.Mutex
+	var sum ledger.Census
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(l.concurrency)
+	for shard := range unit.Shards {
+		g.Go(func() error {
+			c, err := l.census(gctx, job, run, shard)
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Done, sum.Dead, sum.Open = sum.Done+c.Done, sum.Dead+c.Dead, sum.Open+c.Open
+			sum.Counts.Add(c.Counts)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return ledger.Census{}, err
+	}
+	return sum, nil
+}
+
+// census is a shard's part of the proof.
+func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledger.Census, err error) {
+	do := fmt.Sprintf("prove shard %d of job %s", shard, job)
+	q := ofRun(job, run, shard, "")
+	const wanted = "#state, #counts"
+	q.ProjectionExpression = text(wanted)
+	for token, name := range names(wanted) {
+		q.ExpressionAttributeNames[token] = name
+	}
+	err = l.query(ctx, do, q, func(a attributes) error {
+		f := fields{of: a}
+		switch ledger.UnitState(f.text("state")) {
+		case ledger.Done:
+			c.Done++
+			f.packed("counts", func(u *unpacker) { c.Counts.Add(u.counts()) })
+		case ledger.Dead:
+			c.Dead++
+		case ledger.Open:
+			c.Open++
+		}
+		return f.err
+	})
+	return c, err
+}
+
+// ofRun asks for a shard's units of a run. Counters have no run of their own.
+func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
+	const where = "#pk = :pk"
+	filter := "#run = :run" + and
+	v := attributes{"pk": str(shardPartition(job, shard)), "run": num(run), "done": str(ledger.Done), "dead": str(ledger.Dead)}
+	return dynamodb.QueryInput{
+		KeyConditionExpression: text(where), FilterExpression: text(filter),
+		ExpressionAttributeNames: names(where, filter), ExpressionAttributeValues: v.used(where, filter),
+	}
+}
+
+// Unfinished implements [ledger.Prover]: shard by shard, by id.
+func (l *Ledger) Unfinished(ctx context.Context, job string, run int, yield func(ledger.Item) error) error {
+	const verb = "list what is unfinished of"
+	if _, err := l.head(ctx, verb, job); err != nil {
+		return err
+	}
+	for shard := range unit.Shards {
+		err := l.query(ctx, verb+" job "+job, ofRun(job, run, shard, " AND #state <> :done"), func(a attributes) error {
+			e, err := decodeEntry(a, &l.press)
+			if err != nil {
+				return err
+			}
+			return yield(e.Item)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Redrive implements [ledger.Operator]. Units are opened first, some at a time;
+// then the job. A call that did not come to its end is repeated.
+func (l *Ledger) Redrive(ctx context.Context, job string, run int) (int, error) {
+	const verb = "redrive"
+	do := verb + " job " + job
+	h, err := l.head(ctx, verb, job)
+	if err == nil {
+		err = h.redrives(do, run)
+	}
+	if err != nil {
+		return 0, err
+	}
+	opened := 0
+	r := revival{
+		Ledger: l, do: do, job: job, when: redriving, values: redriven(run),
+		refuse: func(h *head) error { return h.redrives(do, run) },
+		opened: func(ctx context.Context, shards map[int]int64) error {
+			for shard, n := range shards {
+				opened += int(n)
+				if _, err := l.count(ctx, do, job, run, shard, tally{dead: -n, beat: n}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	for shard := range unit.Shards {
+		var dead []place
+		err := l.query(ctx, do, ofRun(job, run, shard, " AND #state = :dead"), func(a attributes) error {
+			f := fields{of: a}
+			dead = append(dead, place{unit: ledger.Planned{ID: unit.ID(f.text("sk"))}})
+			return f.err
+		})
+		if err == nil {
+			_, err = r.revive(ctx, dead, func(p place) write { return reopened(job, run, p.unit.ID) })
+		}
+		if err != nil {
+			return opened, err
+		}
+	}
+	return opened, l.rerun(ctx, do, job, run)
+}
+
+const redriving = "#run = :run AND #state IN (:running, :failed)"
+
+func redriven(run int) attributes {
+	return attributes{"run": num(run), "running": str(ledger.Running), "failed": str(ledger.Failed), "one": num(1), "zero": num(0)}
+}
+
+// redrives returns an error unless the run is running or failed.
+func (h *head) redrives(do string, run int) error {
+	if h.Run != run || h.State != ledger.Running && h.State != ledger.Failed {
+		return h.moved(do, fmt.Sprintf("and a redrive of run %d came", run))
+	}
+	return nil
+}
+
+// reopened opens a dead unit. Its serial rises: who worked on it before may wake,
+// and is refused.
+func reopened(job string, run int, id unit.ID) write {
+	return write{
+		key:    unitKey(job, id),
+		set:    "SET #state = :open, #attempts = :zero, #serial = #serial + :one REMOVE #last, #counted, #cause",
+		when:   "#state = :dead AND #run = :run",
+		values: attributes{"open": str(ledger.Open), "dead": str(ledger.Dead), "run": num(run), "zero": num(0), "one": num(1)},
+	}
+}
+
+// rerun makes the job run again, among the live ones.
+func (l *Ledger) rerun(ctx context.Context, do, job string, run int) error {
+	refused, err := l.transact(ctx, do,
+		l.part(write{
+			key:    metaKey(job),
+			set:    "SET #state = :running, #generation = #generation + :one, #resends = :zero, #ask = #ask + :one REMOVE #ended",
+			when:   redriving,
+			values: redriven(run),
+		}),
+		l.put(liveKey(job), write{}))
+	if err != nil || refused == nil {
+		return err
+	}
+	a, _ := refused.of(0)
+	h, err := l.known(do, job, a)
+	if err != nil {
+		return err
+	}
+	return h.redrives(do, run)
+}

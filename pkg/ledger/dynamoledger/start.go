@@ -1,0 +1,108 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// Start implements [ledger.Planner]. A token that started an earlier run than the
+// job's last gives that run as it ended, for as long as that is kept.
+func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
+	do := "start job " + job
+	if len(s.Source) > maxSource {
+		return ledger.Meta{}, failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), maxSource)
+	}
+	for {
+		a, err := l.get(ctx, do, metaKey(job))
+		if err != nil {
+			return ledger.Meta{}, err
+		}
+		var was *head
+		if a != nil {
+			h, err := l.known(do, job, a)
+			if err != nil {
+				return ledger.Meta{}, err
+			}
+			if was = &h; s.Token != "" && h.token == s.Token {
+				return h.Meta, nil
+			}
+			if past, ok, err := l.started(ctx, do, job, s.Token); ok || err != nil {
+				return past, err
+			}
+			if !h.State.Ended() {
+				return ledger.Meta{}, fmt.Errorf("%s: run %d is %s: %w", do, h.Run, h.State, ledger.ErrActive)
+			}
+		}
+		next := l.next(job, was, s)
+		refused, err := l.transact(ctx, do, l.begin(was, next)...)
+		if err != nil {
+			return ledger.Meta{}, err
+		}
+		if refused == nil {
+			l.saw(job, next.Run)
+			return next.Meta, nil
+		}
+		// Somebody else changed the job: look again. Each time round somebody got
+		// on.
+	}
+}
+
+// started is the earlier run that the token started.
+func (l *Ledger) started(ctx context.Context, do, job, token string) (ledger.Meta, bool, error) {
+	if token == "" {
+		return ledger.Meta{}, false, nil
+	}
+	a, err := l.get(ctx, do, tokenKey(job, token))
+	if a == nil || err != nil {
+		return ledger.Meta{}, false, err
+	}
+	h, err := decodeHead(job, a, &l.press)
+	return h.Meta, err == nil, err
+}
+
+func tokenKey(job, token string) attributes { return jobKey(job, "token#"+token) }
+
+// next is the run after was, which is nil for a new job. The generation goes on:
+// a report's name holds it, and must not come again.
+func (l *Ledger) next(job string, was *head, s ledger.Start) *head {
+	h := &head{token: s.Token, Meta: ledger.Meta{
+		Job: job, Run: 1, State: ledger.Listing, Digests: s.Digests, Source: s.Source, Callback: s.Callback, Started: l.clock(),
+	}}
+	if was != nil {
+		h.Run, h.Generation = was.Run+1, was.Generation
+	}
+	return h
+}
+
+// clock is now as the table has it.
+func (l *Ledger) clock() time.Time { return time.Unix(0, l.now().UnixNano()).UTC() }
+
+// begin makes next the job's run: with the job among the live ones, and the
+// earlier run under its token, in one transaction.
+func (l *Ledger) begin(was, next *head) []types.TransactWriteItem {
+	if was == nil {
+		return []types.TransactWriteItem{
+			l.put(next.encode(&l.press), write{when: "attribute_not_exists(#pk)"}),
+			l.put(liveKey(next.Job), write{}),
+		}
+	}
+	parts := []types.TransactWriteItem{
+		l.put(next.encode(&l.press), write{
+			when:   "#run = :run AND #state = :state AND #generation = :generation",
+			values: attributes{"run": num(was.Run), "state": str(was.State), "generation": num(was.Generation)},
+		}),
+		l.put(liveKey(next.Job), write{}),
+	}
+	if was.token != "" {
+		past := was.encode(&l.press)
+		past["sk"], past["expires"] = tokenKey(was.Job, was.token)["sk"], l.expires()
+		parts = append(parts, l.put(past, write{}))
+	}
+	return parts
+}

@@ -1,0 +1,179 @@
+package dynamoledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// Begin implements [ledger.Worker]. The job's run is the last that this process
+// has read: whoever begins a unit has asked for the job's meta before.
+func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (ledger.Item, error) {
+	const verb = "begin"
+	if l.past(r.Job, r.Run) {
+		e, err := l.entry(ctx, verb, r)
+		return e.Item, err
+	}
+	w := write{
+		key:  unitKey(r.Job, r.ID),
+		set:  "SET #serial = #serial + :one, #attempts = #attempts + :one, #counted = :yes, #last = :last",
+		when: "#state = :open AND #run = :run",
+		values: attributes{
+			"one": num(1), "yes": flag(true), "last": flag(receives >= limit), "open": str(ledger.Open), "run": num(r.Run), "most": num(limit - 1),
+		},
+		now: true,
+	}
+	usual := w.when
+	if receives < limit {
+		w.when += " AND #attempts < :most"
+	}
+	for {
+		a, ok, err := l.update(ctx, about(verb, r), w)
+		if err != nil {
+			return ledger.Item{}, err
+		}
+		e, err := l.found(ctx, verb, r, a)
+		if err != nil || ok || e.State != ledger.Open || e.Run != r.Run {
+			return e.Item, err
+		}
+		// The attempts are used up: this one is the last.
+		last := e.Attempts >= limit-1
+		w.values["last"], w.when = flag(last || receives >= limit), usual+" AND #attempts < :most"
+		if last {
+			w.when = usual + " AND #attempts >= :most"
+		}
+	}
+}
+
+// Touch implements [ledger.Worker].
+func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
+	const verb = "touch"
+	if _, err := l.entry(ctx, verb, r); err != nil {
+		return err
+	}
+	return l.beat(ctx, verb, r)
+}
+
+// beat shows that something happened to the unit.
+func (l *Ledger) beat(ctx context.Context, verb string, r ledger.Ref) error {
+	_, err := l.count(ctx, about(verb, r), r.Job, r.Run, r.ID.Shard(), tally{beat: 1})
+	return err
+}
+
+// held is the condition of a fenced write. No start has serial 0.
+const held = "#state = :open AND #run = :run AND #serial = :serial AND #serial > :zero"
+
+func fence(r ledger.Ref, serial int) attributes {
+	return attributes{"open": str(ledger.Open), "run": num(r.Run), "serial": num(serial), "zero": num(0), "yes": flag(true), "no": flag(false)}
+}
+
+// holds reports whether the reader of that start of work holds the item.
+func (e *entry) holds(r ledger.Ref, serial int) bool {
+	return serial > 0 && e.State == ledger.Open && e.Run == r.Run && e.Serial == serial
+}
+
+// fenced is a write of whoever still holds the unit. Where more than the fence is
+// asked for and that alone does not hold, ok is false and e is the item.
+func (l *Ledger) fenced(ctx context.Context, verb string, r ledger.Ref, serial int, w write) (e entry, ok bool, err error) {
+	w.key = unitKey(r.Job, r.ID)
+	a, ok, err := l.update(ctx, about(verb, r), w)
+	if err != nil || ok {
+		return entry{}, ok, err
+	}
+	if e, err = l.found(ctx, verb, r, a); err == nil && !e.holds(r, serial) {
+		err = e.refuse(verb, r, serial)
+	}
+	return e, false, err
+}
+
+// refuse says why a fenced write is not applied.
+func (e *entry) refuse(verb string, r ledger.Ref, serial int) error {
+	return fmt.Errorf("%s: serial %d of run %d wrote, the item is %s at %d of run %d: %w",
+		about(verb, r), serial, r.Run, e.State, e.Serial, e.Run, ledger.ErrFenced)
+}
+
+// Fault implements [ledger.Worker]. Only the first few faults of a unit keep
+// details of some length.
+func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault) error {
+	name := "#" + faultName(f.Member)
+	v := fence(r, serial)
+	v["fault"], v["record"], v["few"] = faultValue(f, maxFaultDetail), num(f.Record), num(fewFaults)
+	w := write{
+		set:    "SET #faults." + name + " = :fault",
+		when:   held + " AND (attribute_not_exists(#faults." + name + ") OR #faults." + name + ".#record > :record)",
+		values: v,
+	}
+	short := w
+	w.when += " AND size(#faults) < :few"
+	e, ok, err := l.fenced(ctx, "mark a member faulty in", r, serial, w)
+	if err != nil || ok || len(e.Faults) < fewFaults {
+		return err
+	}
+	v["fault"] = faultValue(f, maxCrowdedDetail)
+	_, _, err = l.fenced(ctx, "mark a member faulty in", r, serial, short)
+	return err
+}
+
+// RestDone implements [ledger.Worker].
+func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledger.Counts) error {
+	v := fence(r, serial)
+	v["counts"] = countsValue(c)
+	_, _, err := l.fenced(ctx, "mark the rest done of", r, serial, write{set: "SET #rest = :yes, #counts = :counts REMOVE #cursor", when: held, values: v})
+	return err
+}
+
+// Recovered implements [ledger.Worker].
+func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int, c ledger.Counts) error {
+	fault := "#faults.#" + faultName(member)
+	v := fence(r, serial)
+	v["counts"] = countsValue(c)
+	_, _, err := l.fenced(ctx, "recover a member of", r, serial, write{
+		set:    "SET #counts = :counts REMOVE #cursor, " + fault,
+		when:   held + " AND attribute_exists(" + fault + ")",
+		values: v,
+	})
+	return err
+}
+
+// GiveBack implements [ledger.Worker].
+func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
+	v := fence(r, serial)
+	v["one"] = num(1)
+	_, _, err := l.fenced(ctx, "give back", r, serial, write{
+		set:    "SET #attempts = #attempts - :one REMOVE #counted, #last",
+		when:   held + " AND #counted = :yes",
+		values: v,
+	})
+	return err
+}
+
+// Pause implements [ledger.Worker]. The todo's number is the serial: who pauses
+// again has begun again before.
+func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
+	const verb = "pause"
+	v := fence(r, serial)
+	v["cursor"], v["counts"] = cursorValue(cur), countsValue(c)
+	todo := todoKey(r.Job, r.ID)
+	todo["run"], todo["number"], todo["expires"] = num(r.Run), num(serial), l.expires()
+	refused, err := l.transact(ctx, about(verb, r),
+		l.part(write{
+			key:    unitKey(r.Job, r.ID),
+			set:    "SET #cursor = :cursor, #counts = :counts, #attempts = :zero REMOVE #counted, #last",
+			when:   held,
+			values: v,
+		}),
+		l.put(todo, write{}))
+	if err != nil {
+		return err
+	}
+	if refused == nil {
+		return l.beat(ctx, verb, r)
+	}
+	a, _ := refused.of(0)
+	e, err := l.found(ctx, verb, r, a)
+	if err == nil {
+		err = e.refuse(verb, r, serial)
+	}
+	return err
+}

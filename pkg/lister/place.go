@@ -1,0 +1,82 @@
+package lister
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// place is how far a run's listing is: up to key all is in pages of the ledger
+// or counted by them. Within an object that is cut into more units than a page
+// holds, object is that object, and the pages hold the first units of it.
+//
+// A place within an object says all that planning the rest of it takes. So
+// whoever goes on there asks no store about the object, and plans the rest as
+// the lister before would have: ranges of the version that was listed. Where
+// that was overwritten meanwhile, they are found changed when they are read, and
+// are reported, as are the ranges planned before; the new version is another
+// object, and never read in part.
+type place struct {
+	key    string
+	object *unit.Object // nil: all of key's object is in pages
+	units  int
+}
+
+// mark follows the key in the name of a place that is not just a key. It sorts
+// behind what usually follows a key, so that places come in order.
+const mark = "\x00\U0010FFFF"
+
+// String is the name of the place in the ledger. Names of different places
+// differ, and those of a listing rise, whatever the keys are.
+func (p place) String() string {
+	if o := p.object; o != nil {
+		return fmt.Sprintf("%s%s%08d %d %d %d %q %q",
+			o.Key, mark, p.units, o.Size, o.LastModified.Unix(), o.LastModified.Nanosecond(), o.ETag, o.Version)
+	}
+	if strings.Contains(p.key, mark) {
+		return p.key + mark + behind
+	}
+	return p.key
+}
+
+// after is a name of the place, which is not within an object, other than that
+// of the place that is named last and that it is not before.
+func (p place) after(last string) string {
+	name := p.String()
+	rest, ok := strings.CutPrefix(last, p.key+mark)
+	switch {
+	case ok && ended(rest):
+		return last + behind
+	case ok || name == last:
+		return p.key + mark + behind
+	}
+	return name
+}
+
+// behind ends the names of a place that comes after one with the same key.
+const behind = "~"
+
+func ended(rest string) bool { return rest != "" && strings.Trim(rest, behind) == "" }
+
+func parsePlace(name string) (place, error) {
+	i := strings.LastIndex(name, mark)
+	if i < 0 {
+		return place{key: name}, nil
+	}
+	key, rest := name[:i], name[i+len(mark):]
+	if ended(rest) {
+		return place{key: key}, nil
+	}
+	o := &unit.Object{Key: key}
+	p := place{key: key, object: o}
+	var sec, nsec int64
+	if _, err := fmt.Sscanf(rest, "%d %d %d %d %q %q", &p.units, &o.Size, &sec, &nsec, &o.ETag, &o.Version); err != nil {
+		return place{}, failure.Errorf(failure.Job, failure.Config,
+			"go on after %q: %w: no lister of this release got there: cancel the job and start it again", name, err)
+	}
+	o.LastModified = time.Unix(sec, nsec).UTC()
+	return p, nil
+}

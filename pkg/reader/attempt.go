@@ -1,0 +1,256 @@
+package reader
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/pipe"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// attempt is what one delivery comes to.
+type attempt struct {
+	*Reader
+	delivery feed.Delivery
+	began    time.Time
+	limits   limits
+	unit     *unit.Unit // nil: what came is none
+	ref      ledger.Ref
+	meta     ledger.Meta
+	probe    bool        // the job is halted because its sink is down, and this unit is to clear that
+	item     ledger.Item // as this start of work found it
+	// faulty are the members that are bad by what this attempt knows.
+	faulty []unit.Fault
+	// over: the unit is done, and what fails after is no failed attempt.
+	over bool
+
+	total   unit.Counts // of the unit, by every start of work
+	added   unit.Counts // of that, by this delivery
+	charged time.Time   // the memory's time up to here is in total
+
+	outcome outcome
+	reason  failure.Reason // of an outcome that is not as wished
+	halted  error          // why this delivery halted the job
+}
+
+// handle is Handle while the message is held.
+func (a *attempt) handle(ctx context.Context) error {
+	if err := a.decode(); err != nil {
+		return a.unreadable(ctx, err)
+	}
+	if on, err := a.check(ctx); err != nil || !on {
+		return err
+	}
+	for {
+		if on, err := a.begin(ctx); err != nil || !on {
+			return err
+		}
+		touched := a.touch(ctx)
+		err := a.work(ctx)
+		touched()
+		if !errors.Is(err, errOn) {
+			return a.settle(ctx, err)
+		}
+	}
+}
+
+// begin starts work on the item and reports whether there is any.
+func (a *attempt) begin(ctx context.Context) (bool, error) {
+	d := a.delivery
+	item, err := ask(ctx, func() (ledger.Item, error) { return a.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
+	if err != nil {
+		return false, a.fail(ctx, err)
+	}
+	a.item = item
+	switch {
+	case item.State == ledger.Done, item.Run > a.ref.Run:
+		a.outcome = skipped
+		return false, nil
+	case item.Run < a.ref.Run: // entered before it was sent, so this cannot be the last word
+		return false, a.fail(ctx, fmt.Errorf("run %d is not in the ledger yet", a.ref.Run))
+	case item.State == ledger.Dead:
+		return false, a.fail(ctx, fmt.Errorf("the unit is dead: %s", item.Cause.Detail))
+	}
+	a.faulty = slices.Clone(item.Faults)
+	a.total = item.Counts
+	a.total.Sinks = maps.Clone(a.total.Sinks)
+	if err := a.join(ctx); err != nil {
+		return false, a.fail(ctx, a.giveBack(ctx, err))
+	}
+	return true, nil
+}
+
+// join names this reader's chain and sinks as having worked on the job.
+func (a *attempt) join(ctx context.Context) error {
+	p := a.opt.Pipeline
+	if p == "" || slices.Contains(a.meta.Pipelines, p) {
+		return nil
+	}
+	if err := ledger.Retry(ctx, func() error { return a.ledger.Joined(ctx, a.ref.Job, p) }); err != nil {
+		return err
+	}
+	a.metas.joined(a.ref.Job, p)
+	a.meta.Pipelines = append(slices.Clip(a.meta.Pipelines), p)
+	return nil
+}
+
+// work reads what is left of the unit and returns nil once it is done or paused.
+// A panic below is a failed attempt like any other: left to the feed, it would
+// never reach the ledger.
+func (a *attempt) work(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = failure.Errorf(failure.Unit, failure.Operator, "panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	if !a.item.RestDone {
+		return a.rest(ctx)
+	}
+	return a.members(ctx)
+}
+
+// rest reads everything but the faulty members. With any of them the unit is
+// not done: the rest is marked, so that later deliveries read only those.
+func (a *attempt) rest(ctx context.Context) error {
+	res, err := a.within(ctx, func(ctx context.Context) (pipe.Result, error) {
+		return a.pipe.Rest(ctx, a.reading(ctx, 0), a.item.Faults, a.found)
+	})
+	if err != nil {
+		return err
+	}
+	a.count(res.Counts)
+	if res.Cursor != nil {
+		return a.pause(ctx, *res.Cursor)
+	}
+	if len(a.faulty) == 0 {
+		return a.done(ctx)
+	}
+	if err := a.write(ctx, func(c unit.Counts) error { return a.ledger.RestDone(ctx, a.ref, a.item.Serial, c) }); err != nil {
+		return err
+	}
+	a.item.RestDone = true
+	return a.fault()
+}
+
+// found records a faulty member.
+func (a *attempt) found(ctx context.Context, f unit.Fault) error {
+	if err := ledger.Retry(ctx, func() error { return a.ledger.Fault(ctx, a.ref, a.item.Serial, f) }); err != nil {
+		return err
+	}
+	a.forget(f.Member)
+	a.faulty = append(a.faulty, f)
+	return nil
+}
+
+// members reads the faulty members, the one that the cursor is in first: what
+// comes of another drops the cursor.
+func (a *attempt) members(ctx context.Context) error {
+	faults := slices.Clone(a.item.Faults)
+	if c := a.item.Cursor; c != nil {
+		slices.SortStableFunc(faults, func(f, g unit.Fault) int {
+			return cmp.Compare(series(g, c), series(f, c))
+		})
+	}
+	recovered := false
+	for _, f := range faults {
+		begin := unit.Cursor{Series: f.Member + 1, Member: f.Member, Record: f.Record}
+		if recovered && a.limits.late() {
+			return a.pause(ctx, begin)
+		}
+		res, err := a.within(ctx, func(ctx context.Context) (pipe.Result, error) {
+			return a.pipe.Member(ctx, a.reading(ctx, f.Member+1), f)
+		})
+		if failure.Is(err, failure.Member) { // still bad; the next one may not be
+			a.bad(f, err)
+			continue
+		}
+		if recovered && errors.Is(err, errOutOfTime) {
+			return a.pause(ctx, begin)
+		}
+		if err != nil {
+			return err
+		}
+		a.count(res.Counts)
+		if res.Cursor != nil {
+			return a.pause(ctx, *res.Cursor)
+		}
+		err = a.write(ctx, func(c unit.Counts) error { return a.ledger.Recovered(ctx, a.ref, a.item.Serial, f.Member, c) })
+		if err != nil {
+			return err
+		}
+		recovered = true
+		a.forget(f.Member)
+	}
+	if len(a.faulty) > 0 {
+		return a.fault()
+	}
+	return a.done(ctx)
+}
+
+// series is 1 for the member whose series the cursor is in.
+func series(f unit.Fault, c *unit.Cursor) int {
+	if c.Series == f.Member+1 {
+		return 1
+	}
+	return 0
+}
+
+// reading is what there is to read of a series.
+func (a *attempt) reading(ctx context.Context, series int) pipe.Reading {
+	r := pipe.Reading{Unit: a.unit, ID: a.ref.ID, Until: a.limits.pause}
+	if c := a.item.Cursor; c != nil && c.Series == series {
+		r.From = c
+	}
+	if a.probe {
+		r.Acked = func() {
+			if err := a.clear(ctx); err != nil { // tried again at the end
+				a.opt.Log.WarnContext(ctx, "halt not cleared yet", "job", a.ref.Job, "error", err)
+			}
+		}
+	}
+	return r
+}
+
+// bad notes what is bad about a member by the latest reading.
+func (a *attempt) bad(f unit.Fault, err error) {
+	_, f.Reason = failure.Of(err)
+	f.Detail = err.Error()
+	a.forget(f.Member)
+	a.faulty = append(a.faulty, f)
+}
+
+func (a *attempt) forget(member int) {
+	a.faulty = slices.DeleteFunc(a.faulty, func(f unit.Fault) bool { return f.Member == member })
+}
+
+// fault is the attempt's error while members are bad: that of the first.
+func (a *attempt) fault() error {
+	f := slices.MinFunc(a.faulty, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
+	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
+}
+
+// count adds what was read and acked.
+func (a *attempt) count(c unit.Counts) {
+	a.total.Add(c)
+	a.added.Add(c)
+}
+
+// write makes a call of the ledger that keeps the unit's counts, with the
+// memory's time up to now among them.
+func (a *attempt) write(ctx context.Context, call func(unit.Counts) error) error {
+	if mb := a.opt.MemoryMB; mb > 0 {
+		now := time.Now()
+		a.total.MemoryTime += mb * now.Sub(a.charged).Milliseconds()
+		a.charged = now
+	}
+	return ledger.Retry(ctx, func() error { return call(a.total) })
+}
