@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/spate-go/spate/pkg/ledger"
 
 	"github.com/spate-go/spate/pkg/control"
 )
@@ -89,22 +90,12 @@ func (f *stackFlags) ask(ctx context.Context, std stdio, doing string, ask func(
 	return err
 }
 
-// names are what a job may be called.
-var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-
-func checkName(job string) error {
-	if !names.MatchString(job) {
-		return fmt.Errorf("job %q: a name is of 1 to 100 letters, digits, dots, dashes and underscores", job)
-	}
-	return nil
-}
-
 // oneJob wants one argument, the name of a job.
 func oneJob(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes one argument, the job's name, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
 	}
-	return checkName(args[0])
+	return ledger.CheckName(args[0])
 }
 
 // completion is how long a shell waits for the names of jobs.

@@ -127,7 +127,7 @@ func (f *startFlags) job(args []string, s *stackFlags, std stdio) (string, error
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	return p.Job.Name, checkName(p.Job.Name)
+	return p.Job.Name, ledger.CheckName(p.Job.Name)
 }
 
 // proceed says what was started, and watches it where that is asked for.

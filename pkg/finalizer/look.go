@@ -117,12 +117,9 @@ func (l *look) restart(ctx context.Context) error {
 }
 
 // verdict tries the proof where it may succeed, and reports the job that it
-// ended: when the counters agree; when they do not but stand still, for a crash
-// may have left them behind the items; and then once a window, for what became
-// done without a count after the last proof.
+// ended.
 func (l *look) verdict(ctx context.Context) (bool, error) {
-	again := l.still >= l.opt.Window && l.still%l.opt.Window < time.Minute
-	if !l.meta.Listed || !l.seen.Settled() && (!l.stood || l.watch.Proved && !again) {
+	if !l.meta.Listed || !l.seen.Settled() && !l.behind() {
 		return false, nil
 	}
 	ended, err := prove(ctx, l.ledger, l.meta, false)
@@ -137,6 +134,24 @@ func (l *look) verdict(ctx context.Context) (bool, error) {
 	}
 	l.watch.Proved = true
 	return false, l.remember(ctx)
+}
+
+// fewUnits is how many units the counters may lack for a proof at every look.
+const fewUnits = 16
+
+// behind reports whether counters that do not agree may be behind the items, as
+// a crash leaves them: they stand still. A proof reads every item, so they get
+// one. A unit may become done without a count after that: then the next ones
+// come each minute within the first window, where only few units are lacking,
+// and else once a window.
+func (l *look) behind() bool {
+	if !l.stood {
+		return false
+	}
+	if l.still < l.opt.Window {
+		return !l.watch.Proved || l.seen.Planned-l.seen.Done-l.seen.Dead <= fewUnits
+	}
+	return !l.watch.Proved || l.still%l.opt.Window < time.Minute
 }
 
 // sinkDown reports whether the halt is one that ends by itself.

@@ -172,7 +172,11 @@ func TestAUnitAtItsLastDeliveryCrashed(t *testing.T) {
 	for what, move := range map[string]func(*world){
 		"touched":   func(w *world) { w.must(nil, w.l.Touch(w.Context(), w.ref("j", "b"))) },
 		"cancelled": func(w *world) { w.must(nil, w.l.Conclude(w.Context(), "j", 1, 0, ledger.Cancelled)) },
-		"resumed":   func(w *world) { w.must(w.l.Redrive(w.Context(), "j", 1)) },
+		"redriven":  func(w *world) { w.must(w.l.Redrive(w.Context(), "j", 1)) },
+		"resumed": func(w *world) {
+			w.must(w.l.Halt(w.Context(), "j", ledger.Halt{Reason: failure.Denied}))
+			w.must(w.l.Resume(w.Context(), "j", failure.Denied))
+		},
 	} {
 		bubble(t, "a run that was "+what+" while it was queried is left alone", func(t *testing.T) {
 			for _, when := range []string{"Unfinished", "Progress"} {

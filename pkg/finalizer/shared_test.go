@@ -93,39 +93,62 @@ func TestATickProves(t *testing.T) {
 		w.must(nil, w.tick())
 		w.ended("j", ledger.Completed)
 	})
+	var ids []unit.ID
+	for n := range 20 {
+		ids = append(ids, unit.ID(fmt.Sprintf("%02d", n)))
+	}
 	bubble(t, "when they do not, once they stood still, once", func(t *testing.T) {
 		w := newWorld(t)
-		w.lag = 1
-		w.listed("j", "a", "b")
-		w.done("j", "a")
+		w.lag = 17
+		w.listed("j", ids...)
+		w.done("j", ids[1:]...)
 		w.ticks(5)
 		if n := w.called("Prove"); n != 1 {
 			t.Errorf("proved %d times", n)
 		}
-		w.done("j", "b")
+		w.done("j", ids[0])
 		w.ticks(1)
 		w.wantState("j", ledger.Running)
 		w.ticks(1)
 		w.ended("j", ledger.Completed)
 	})
-	bubble(t, "a unit that became done without a count, when the window is over, a backlog notwithstanding", func(t *testing.T) {
+	// uncounted is how long a job takes to end whose last unit became done without
+	// a count, when they had stood still for a while with some units lacking.
+	uncounted := func(t *testing.T, lacking int) time.Duration {
 		w := newWorld(t)
 		w.backlog = true
-		w.listed("j", "a", "b")
-		w.done("j", "a")
+		w.listed("j", ids...)
+		w.done("j", ids[lacking:]...)
 		w.ticks(3)
-		before := w.meta("j")
 		p, err := w.l.Progress(t.Context(), "j", 1)
 		w.must(p, err)
-		w.done("j", "b")
-		frozen := finalizer.NewShared(frozen{wired{w.l, w}, p}, w, w.opt)
+		w.done("j", ids[:lacking]...)
+		began := time.Now()
+		f := finalizer.NewShared(frozen{wired{w.l, w}, p}, w, w.opt)
 		for range 9 {
-			w.must(nil, frozen.Tick(t.Context()))
+			w.must(nil, f.Tick(t.Context()))
 			time.Sleep(time.Minute)
 		}
 		w.ended("j", ledger.Completed)
-		if took := w.meta("j").Ended.Sub(before.Started); took > 11*time.Minute {
+		return w.meta("j").Ended.Sub(began)
+	}
+	bubble(t, "units that became done without a count, at the next look where they are few", func(t *testing.T) {
+		if took := uncounted(t, 16); took > time.Minute {
 			t.Errorf("took %v", took)
+		}
+	})
+	bubble(t, "and when the window is over where they are many, a backlog notwithstanding", func(t *testing.T) {
+		if took := uncounted(t, 17); took < 6*time.Minute || took > 8*time.Minute {
+			t.Errorf("took %v", took)
+		}
+	})
+	bubble(t, "but not each minute for ever", func(t *testing.T) {
+		w := newWorld(t)
+		w.listed("j", "a")
+		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: "denied"}))
+		w.ticks(120)
+		if n := w.called("Prove"); n > 9+12 {
+			t.Errorf("proved %d times in two hours", n)
 		}
 	})
 }
@@ -223,6 +246,20 @@ func TestOneJobKeepsNoOtherFromItsTurn(t *testing.T) {
 			w.ended(j, ledger.Completed)
 		}
 	})
+	bubble(t, "by its slowness, where there is one slot", func(t *testing.T) {
+		for range 8 { // in either order
+			w := newWorld(t)
+			w.opt.Jobs = 1
+			for _, j := range jobs[:2] {
+				w.listed(j, "u")
+				w.done(j, "u")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			_ = hang(w, "a").Tick(ctx)
+			cancel()
+			w.ended("b", ledger.Completed)
+		}
+	})
 	bubble(t, "by its slowness, for ever", func(t *testing.T) {
 		w := newWorld(t)
 		w.opt.Jobs = 1
@@ -254,7 +291,7 @@ func TestOneJobKeepsNoOtherFromItsTurn(t *testing.T) {
 		if err := hang(w, "j").Tick(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			t.Errorf("tick: %v; its context: %v", err, ctx.Err())
 		}
-		if took := time.Since(began); took < 2*time.Minute {
+		if took := time.Since(began); took < 2*time.Minute || took >= 3*time.Minute {
 			t.Errorf("gave up after %v of 3 minutes", took)
 		}
 	})
@@ -357,10 +394,37 @@ func TestWhatIsDueGoesOutInBatches(t *testing.T) {
 				w.must(nil, w.l.Pause(t.Context(), w.ref("j", u.ID), i.Serial, ledger.Cursor{Record: 1}, ledger.Counts{}))
 			}
 			once("todos")
+			if n := w.called("Sent"); n != c.units {
+				t.Errorf("%d todos removed", n)
+			}
 			w.must(nil, w.tick())
 			w.wantOut("")
 		})
 	}
+}
+
+func TestATodoThatCannotBeReadKeepsNoOther(t *testing.T) {
+	w := newWorld(t)
+	w.listed("j", "a", "b")
+	for _, id := range []unit.ID{"a", "b"} {
+		i := w.receive("j", id, 1)
+		w.must(nil, w.l.Pause(t.Context(), w.ref("j", id), i.Serial, ledger.Cursor{Record: 1}, ledger.Counts{}))
+	}
+	bodies := 0
+	w.fail = func(call, _ string) error {
+		if call == "Body" {
+			if bodies++; bodies == 1 {
+				return errFault
+			}
+		}
+		return nil
+	}
+	if err := w.tick(); !errors.Is(err, errFault) || !strings.Contains(err.Error(), "unit a") {
+		t.Errorf("tick: %v", err)
+	}
+	w.wantOut("b")
+	w.must(nil, w.tick())
+	w.wantOut("a")
 }
 
 func TestACancelledJobIsReported(t *testing.T) {

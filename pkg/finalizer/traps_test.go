@@ -155,6 +155,26 @@ func TestTrap6AHaltedJobNeverSettles(t *testing.T) {
 	})
 }
 
+// A reader acks whatever it gets of a halted job: what is sent is lost time.
+func TestTrap6WhatIsDueOfAHaltedJobWaits(t *testing.T) {
+	for _, reason := range []failure.Reason{failure.Denied, failure.SinkDown} {
+		w := newWorld(t)
+		w.listed("j", "a", "b", "c")
+		w.done("j", "a")
+		i := w.receive("j", "b", 1)
+		w.must(nil, w.l.Pause(t.Context(), w.ref("j", "b"), i.Serial, ledger.Cursor{Record: 1}, ledger.Counts{}))
+		w.must(w.l.Redrive(t.Context(), "j", 1))
+		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: reason}))
+		w.must(nil, w.tick())
+		if got := w.out(); got != map[failure.Reason]string{failure.SinkDown: "b?"}[reason] {
+			t.Errorf("%s: sent %q", reason, got)
+		}
+		w.must(w.l.Resume(t.Context(), "j", reason))
+		w.must(nil, w.tick())
+		w.wantOut("b b c") // as a todo, and with all that is open
+	}
+}
+
 // A halt that comes before settling's last look stops it.
 func TestTrap6AHaltThatComesWhileSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -318,6 +338,9 @@ func TestTrap10AStarvedJobIsNotFailed(t *testing.T) {
 		w.listed("j", "a")
 		w.ticks(60)
 		w.wantState("j", ledger.Running)
+		if n := w.called("Prove"); n > 9+6 {
+			t.Errorf("proved %d times in an hour", n)
+		}
 		time.Sleep(4*24*time.Hour - 61*time.Minute)
 		w.ticks(1)
 		w.wantState("j", ledger.Running)

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -21,6 +23,18 @@ const (
 
 // Ended reports whether no unit of the job is waited for any more.
 func (s State) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
+
+// names are what a job on a shared ledger may be called: its name is part of
+// keys, paths and commands.
+var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// CheckName says what is wrong with a job's name on a shared ledger.
+func CheckName(job string) error {
+	if !names.MatchString(job) {
+		return fmt.Errorf("job %q: a name is of 1 to 100 letters, digits, dots, dashes and underscores", job)
+	}
+	return nil
+}
 
 // Digests are a job's fingerprint: readers and listers with another
 // configuration refuse to work on it.

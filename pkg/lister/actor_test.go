@@ -201,6 +201,9 @@ func (a *actor) Publish(ctx context.Context, l ledger.Lease, p ledger.Page) (sto
 		was := p
 		was.Units = slices.Clone(p.Units)
 		w.given, w.were = append(w.given, p), append(w.were, was)
+		if p.Last <= p.After {
+			w.t.Errorf("a page from %q to %q", p.After, p.Last)
+		}
 		size := 0
 		for _, u := range p.Units {
 			size += len(u.Body)

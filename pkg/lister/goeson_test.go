@@ -165,7 +165,7 @@ func TestAListerThatPausesLeavesNothingBehind(t *testing.T) {
 // A lister pauses between two pages of one object, too.
 func TestTimeRunsOutWithinAnObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newHuge(t)
+		w := newWorld(t, huge()[1:2]) // which ends with the object
 		o := zooOptions()
 		for n := 1; ; n++ {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // less than the reserve
@@ -173,7 +173,7 @@ func TestTimeRunsOutWithinAnObject(t *testing.T) {
 			cancel()
 			if err == nil {
 				if n < 3 {
-					t.Errorf("%d listers for 2142 units", n)
+					t.Errorf("%d listers for 2100 units", n)
 				}
 				break
 			}
@@ -183,32 +183,39 @@ func TestTimeRunsOutWithinAnObject(t *testing.T) {
 			time.Sleep(ledger.LeaseTime)
 		}
 		w.check(o)
+		w.chain()
 	})
 }
 
-// Another lister had the lease, entered a page and died, while this one was frozen.
-func TestAPageThatWasEnteredMeanwhileIsInThePlan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, full(14))
-		frozen := &fault{op: "List", at: 2, wakes: make(chan struct{})}
-		w.fault = frozen
-		late := make(chan error, 1)
-		go func() { late <- w.run(zooOptions()) }()
-		time.Sleep(2 * ledger.LeaseTime)
-		w.fault = &fault{op: "Publish", at: 1, applied: true, err: errCrash, dies: true}
-		if err := w.run(zooOptions()); !errors.Is(err, errCrash) {
-			t.Fatal(err)
-		}
-		w.objects = w.objects[:7]
-		time.Sleep(2 * ledger.LeaseTime)
-		close(frozen.wakes)
-		if err := <-late; err != nil {
-			t.Fatal(err)
-		}
-		if m := w.meta(); !m.Listed || m.Planned != 14 || len(w.sent) != 14 {
-			t.Errorf("%+v, %d units were sent", m, len(w.sent))
-		}
-	})
+// Another lister had the lease, went on and died, while this one was frozen.
+func TestAListerThatWakesGoesOnWhereTheRunStands(t *testing.T) {
+	for says, pages := range map[string]int{"a page was entered": 1, "a page was left, and another entered": 2} {
+		t.Run(says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, full(28))
+				w.slow = time.Second
+				frozen := &fault{op: "List", at: 2, wakes: make(chan struct{})}
+				w.fault = frozen
+				late := make(chan error, 1)
+				go func() { late <- w.run(zooOptions()) }()
+				time.Sleep(2 * ledger.LeaseTime)
+				w.fault = &fault{op: "Publish", at: pages, applied: true, err: errCrash, dies: true}
+				if err := w.run(zooOptions()); !errors.Is(err, errCrash) {
+					t.Fatal(err)
+				}
+				w.objects = w.objects[:7]
+				time.Sleep(2 * ledger.LeaseTime)
+				close(frozen.wakes)
+				if err := <-late; err != nil {
+					t.Fatal(err)
+				}
+				if m, n := w.meta(), 7*(1+pages); !m.Listed || m.Planned != n || len(w.sent) != n {
+					t.Errorf("%+v, %d units were sent, want %d", m, len(w.sent), n)
+				}
+				w.chain()
+			})
+		})
+	}
 }
 
 func TestAConfigurationThatCutsNothingDoesNotGoOnWithinAnObject(t *testing.T) {

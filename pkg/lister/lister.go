@@ -53,8 +53,8 @@ type Options struct {
 	// Reserve is how long before its context's deadline a lister stops, between
 	// two pages; 0 means 15 s.
 	Reserve time.Duration
-	// Kept is told of every listed unit that an earlier run has done. nil: nobody
-	// is told.
+	// Kept is told of every unit in the pages of this lister that is done already,
+	// as an earlier run's may be. nil: nobody is told.
 	Kept     func(u *unit.Unit)
 	Registry *metric.Registry // nil counts into nothing
 	Labels   []metric.Label

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -455,5 +456,46 @@ func TestAStopTellsUpToWhereAllIsAcked(t *testing.T) {
 	}
 	if n := len(k.tokens()); res.Cursor != nil && res.Cursor.Segment > n || res.Cursor == nil && n > 1 {
 		t.Errorf("%d blocks written, cursor %+v", n, res.Cursor)
+	}
+}
+
+// What a cursor says is read is not asked for again.
+func TestNothingIsAskedForWhereNothingIsLeft(t *testing.T) {
+	k := newKit(t)
+	data := lines("a", 100, 50)
+	o := k.bucket.Put("a", data)
+	fifth := int64(len(firstLines(data, 5)))
+	ranged := k.unit(o)
+	ranged.Range = &unit.Range{End: fifth, Delimiter: '\n'}
+	for name, c := range map[string]struct {
+		unit   *unit.Unit
+		cursor unit.Cursor
+		known  []unit.Fault
+	}{
+		"of a range":         {ranged, unit.Cursor{Segment: 1, Record: 5, Offset: fifth}, nil},
+		"of an object":       {k.unit(o), unit.Cursor{Segment: 1, Record: 100, Offset: int64(len(data))}, nil},
+		"of a faulty member": {k.unit(o), unit.Cursor{Segment: 1, Record: 5}, []unit.Fault{{Record: 5, Framed: 5}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := whole(c.unit)
+			r.From = &c.cursor
+			res, err := k.pipe(capturesink.Options{}).Rest(t.Context(), r, c.known, k.found)
+			if err != nil || res.Cursor != nil || res.Counts.In != 0 || len(k.bucket.Requests()) > 0 || len(k.faults) > 0 {
+				t.Errorf("%+v, %v, requests %v, faults %+v", res, err, k.bucket.Requests(), k.faults)
+			}
+		})
+	}
+}
+
+func TestRecordsThatArePassedOverAreNotOfTheLimit(t *testing.T) {
+	k := newKit(t)
+	k.config.Limit = new(atomic.Int64)
+	k.config.Limit.Store(20)
+	u := k.unit(k.bucket.Put("a.gz", zipped(t, lines("a", 100, 50))))
+	r := whole(u)
+	r.From = &unit.Cursor{Segment: 1, Record: 70}
+	res, err := k.pipe(capturesink.Options{}).Rest(t.Context(), r, nil, k.found)
+	if want := firstLines(lines("a", 100, 50), 90)[len(firstLines(lines("a", 100, 50), 70)):]; err != nil || res.Counts.In != 20 || !bytes.Equal(k.sink.Bytes(), want) {
+		t.Errorf("%+v, %v", res, err)
 	}
 }

@@ -20,7 +20,7 @@ const attempts = 3
 // script is in place of a pipe; what is nil succeeds.
 type script struct {
 	rest   func(ctx context.Context, known []unit.Fault, found func(context.Context, unit.Fault) error) error
-	member func(unit.Fault) error
+	member func(context.Context, unit.Fault) error
 	read   []string // what was asked for, in order
 	asked  []pipe.Reading
 	// pause is where calls stop, one a call; the zero cursor goes to the end.
@@ -54,10 +54,10 @@ func (p *script) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, f
 	return p.result(r, 10), nil
 }
 
-func (p *script) Member(_ context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
+func (p *script) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
 	p.read = append(p.read, r.Unit.Objects[f.Member].Key)
 	if p.member != nil {
-		if err := p.member(f); err != nil {
+		if err := p.member(ctx, f); err != nil {
 			return pipe.Result{}, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -92,6 +93,11 @@ func TestForeignMessagesFailAndChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	calls := 0
+	k.through(quiet(), func(_ string, apply func() error) error {
+		calls++
+		return apply()
+	})
 	for name, m := range map[string]feed.Message{
 		"nothing":                     {},
 		"a body without a name":       {Job: "j", Body: body},
@@ -104,16 +110,31 @@ func TestForeignMessagesFailAndChangeNothing(t *testing.T) {
 		"a test event of the storage": {Body: []byte(`{"Event":"s3:TestEvent"}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			calls = 0
 			for n := range attempts {
 				err := k.reader.Handle(t.Context(), feed.Delivery{Message: m, Receives: n + 1, Cap: attempts})
 				if err == nil || feed.Delay(err) <= 0 {
 					t.Errorf("got %v, again after %v", err, feed.Delay(err))
 				}
 			}
+			if m.ID == "" && calls > 0 {
+				t.Errorf("the ledger was asked %d times about a unit without a name", calls)
+			}
 			if i := k.item(); i.Serial != 0 || len(k.pipe.read) > 0 || k.meta().Halt != nil {
 				t.Errorf("item %+v, read %v", i, k.pipe.read)
 			}
 		})
+	}
+}
+
+func TestAUnitOfARunToComeIsNotAckedByTheEndOfTheLastOne(t *testing.T) {
+	k := newKit(t)
+	if err := k.ledger.Conclude(t.Context(), "j", 1, 0, ledger.Cancelled); err != nil {
+		t.Fatal(err)
+	}
+	k.unit.Run = 2
+	if err := k.deliver(t.Context()); err == nil {
+		t.Error("acked")
 	}
 }
 

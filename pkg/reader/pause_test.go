@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/budget"
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/failure"
@@ -74,8 +77,9 @@ func TestAUnitThatIsPausedAnyNumberOfTimesEndsAsIfItWereNot(t *testing.T) {
 	}
 }
 
-func TestAFaultyMembersSeriesPausesToo(t *testing.T) {
-	k := newKit(t)
+// faulty leaves the unit with its rest done and all members faulty from record 4.
+func (k *kit) faulty() {
+	k.t.Helper()
 	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
 		for m := range 3 {
 			if err := found(ctx, unit.Fault{Member: m, Record: 4, Framed: 4, Reason: failure.Undecodable}); err != nil {
@@ -84,21 +88,34 @@ func TestAFaultyMembersSeriesPausesToo(t *testing.T) {
 		}
 		return nil
 	}
-	if err := k.deliver(t.Context()); err == nil {
-		t.Fatal("acked with faulty members")
+	if err := k.deliver(k.t.Context()); err == nil {
+		k.t.Fatal("acked with faulty members")
 	}
-	k.pipe.pause = []unit.Cursor{{}, {Series: 2, Segment: 1, Member: 1, Record: 9}}
+	k.pipe.read, k.pipe.asked = nil, nil
+}
+
+func TestAFaultyMembersSeriesPausesTooAndGoesOnFirst(t *testing.T) {
+	k := newKit(t)
+	k.faulty()
+	bad := true
+	k.pipe.member = func(_ context.Context, f unit.Fault) error {
+		if bad && f.Member == 0 {
+			return failure.Errorf(failure.Member, failure.Undecodable, "a: broken still")
+		}
+		return nil
+	}
+	k.pipe.pause = []unit.Cursor{{Series: 2, Segment: 1, Member: 1, Record: 9}}
 	if err := k.deliver(t.Context()); err != nil || k.todos() != 1 {
 		t.Fatalf("not paused: %v", err)
 	}
-	if i := k.item(); i.Cursor == nil || i.Cursor.Series != 2 || len(i.Faults) != 2 || i.Counts.In != 12 {
+	if i := k.item(); i.Cursor == nil || i.Cursor.Series != 2 || len(i.Faults) != 3 || i.Counts.In != 11 {
 		t.Fatalf("item %+v", i)
 	}
-	k.pipe.asked = nil
+	bad, k.pipe.asked = false, nil
 	if err := k.deliver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(k.pipe.read, " "); got != "rest a b b c" {
+	if got := strings.Join(k.pipe.read, " "); got != "a b b a c" {
 		t.Errorf("read %q", got)
 	}
 	if first, second := k.pipe.asked[0].From, k.pipe.asked[1].From; first == nil || first.Record != 9 || second != nil {
@@ -106,6 +123,43 @@ func TestAFaultyMembersSeriesPausesToo(t *testing.T) {
 	}
 	if c := k.census(); c.Done != 1 || c.Counts.In != 14 {
 		t.Errorf("census %+v", c)
+	}
+}
+
+// A member that recovered is progress: the next one is not begun when time is
+// up, nor does it cost an attempt if it takes what time is left.
+func TestAMemberThatRecoveredIsProgress(t *testing.T) {
+	for name, first := range map[string]time.Duration{"and the next one is not begun": 50 * time.Second, "and the next one hangs": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t)
+				k.faulty()
+				k.pipe.member = func(ctx context.Context, f unit.Fault) error {
+					if f.Member == 0 {
+						return backoff.Wait(ctx, first)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				if err := k.limited(time.Minute); err != nil || k.todos() != 1 {
+					t.Fatalf("not paused: %v", err)
+				}
+				if got := strings.Join(k.pipe.read, " "); first == 50*time.Second && got != "a" || first == 30*time.Second && got != "a b" {
+					t.Errorf("read %q", got)
+				}
+				i := k.item()
+				if i.Attempts != 0 || len(i.Faults) != 2 || *i.Cursor != (unit.Cursor{Series: 2, Member: 1, Record: 4}) {
+					t.Errorf("item %+v", i)
+				}
+				k.pipe.member = nil
+				if err := k.limited(time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				if c := k.census(); c.Done != 1 || c.Counts.In != 13 {
+					t.Errorf("census %+v", c)
+				}
+			})
+		})
 	}
 }
 

@@ -40,7 +40,7 @@ func TestAFaultyMemberIsReadAloneOnceTheRestIsDelivered(t *testing.T) {
 	k.pipe.rest = func(ctx context.Context, _ []unit.Fault, found func(context.Context, unit.Fault) error) error {
 		return found(ctx, unit.Fault{Member: 1, Record: 4, Framed: 4, Reason: failure.Undecodable, Detail: "b: broken"})
 	}
-	k.pipe.member = func(f unit.Fault) error {
+	k.pipe.member = func(_ context.Context, f unit.Fault) error {
 		if f.Record != 4 {
 			t.Errorf("read from record %d, want 4", f.Record)
 		}
@@ -74,7 +74,7 @@ func TestTheLastFailureMakesTheUnitDeadAndNamesOnlyTheBad(t *testing.T) {
 			found(ctx, unit.Fault{Member: 0, Record: 0, Reason: failure.NotFound, Detail: "a: gone"}),
 			found(ctx, unit.Fault{Member: 2, Record: 7, Framed: 7, Reason: failure.Undecodable, Detail: "c: broken"}))
 	}
-	k.pipe.member = func(f unit.Fault) error {
+	k.pipe.member = func(_ context.Context, f unit.Fault) error {
 		if f.Member == 0 {
 			return nil // it is back
 		}
@@ -121,7 +121,7 @@ func TestEveryBadObjectHasItsOwnReason(t *testing.T) {
 			found(ctx, unit.Fault{Member: 2, Record: 7, Framed: 7, Reason: failure.Undecodable, Detail: "c: broken"}),
 			found(ctx, unit.Fault{Member: 0, Reason: failure.NotFound, Detail: "a: gone"}))
 	}
-	k.pipe.member = func(f unit.Fault) error {
+	k.pipe.member = func(_ context.Context, f unit.Fault) error {
 		return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
 	}
 	for range attempts {
@@ -320,4 +320,25 @@ func TestBackoffDoublesUpToItsBound(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is called when the job may have ended is no part of the unit.
+func TestAUnitThatIsDoneIsNotGivenUpBecauseNobodyCouldBeTold(t *testing.T) {
+	k := newKit(t)
+	k.n = attempts - 1
+	o := quiet()
+	away := errors.New("the finalizer is away")
+	o.Settled = func(context.Context, string) error { return away }
+	k.through(o, func(call string, apply func() error) error {
+		if call == "dead" {
+			t.Error("given up")
+		}
+		return apply()
+	})
+	if err := k.deliver(t.Context()); !errors.Is(err, away) {
+		t.Errorf("got %v", err)
+	}
+	if c := k.census(); c.Done != 1 {
+		t.Errorf("census %+v", c)
+	}
 }

@@ -105,6 +105,31 @@ func TestAMessageThatCannotBeRenewedIsWorkedOnAllTheSame(t *testing.T) {
 	}
 }
 
+func TestARenewalUnderWayIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.slowly(90 * time.Second)
+		d := k.delivery()
+		var under atomic.Int32
+		d.Extend = func(ctx context.Context, _ time.Duration) error {
+			if time.Since(began()) < time.Minute {
+				return nil
+			}
+			under.Add(1)
+			defer under.Add(-1)
+			<-ctx.Done()
+			time.Sleep(time.Second) // as long as it takes to give up
+			return ctx.Err()
+		}
+		if err := k.reader.Handle(t.Context(), d); err != nil || under.Load() != 0 {
+			t.Errorf("%v with %d renewals under way", err, under.Load())
+		}
+	})
+}
+
+// began is when a bubble of synctest begins.
+func began() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
+
 // limited delivers the unit under a deadline, as a function is called.
 func (k *kit) limited(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(k.t.Context(), d)
@@ -265,7 +290,7 @@ func TestTheMemorysTimeIsCountedOfWhatEndsWell(t *testing.T) {
 				found(ctx, unit.Fault{Member: 2, Record: 4, Framed: 4, Reason: failure.Undecodable}))
 		}
 		slow := true
-		k.pipe.member = func(unit.Fault) error {
+		k.pipe.member = func(context.Context, unit.Fault) error {
 			time.Sleep(time.Second)
 			if slow {
 				return errors.New("unknown")

@@ -291,6 +291,39 @@ func TestTrap9TheFirstBlockClearsTheFlagBeforeTheUnitEnds(t *testing.T) {
 	}
 }
 
+func TestAProbeOfAJobThatIsHaltedForMoreIsAcked(t *testing.T) {
+	w := newWorld(t)
+	halt(w, failure.Denied)
+	w.messages = nil
+	w.send(true)
+	if err := w.receive(); err != nil || len(w.rows) > 0 {
+		t.Errorf("%v, rows %v", err, w.rows)
+	}
+	if meta, err := w.ledger.Meta(t.Context(), "j"); err != nil || meta.Halt == nil {
+		t.Errorf("%v, halt %+v", err, meta.Halt)
+	}
+}
+
+func TestAHaltOfItsOwnIsKnownToAReaderAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		o := quiet()
+		o.Cache = 5 * time.Second
+		k.use(o)
+		k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+			return failure.Errorf(failure.Job, failure.Denied, "denied")
+		}
+		for range 3 {
+			if err := k.deliver(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(k.pipe.read) != 1 {
+			t.Errorf("read %d times", len(k.pipe.read))
+		}
+	})
+}
+
 func TestAProbeDoesNotTrustARememberedMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,7 +86,13 @@ func (w *world) receive() error {
 	m := w.messages[0]
 	w.messages = w.messages[1:]
 	m.Receives++
-	m.Extend = func(context.Context, time.Duration) error { return w.step("extend", func() error { return nil }) }
+	var renewing atomic.Bool
+	m.Extend = func(context.Context, time.Duration) error {
+		if renewing.Swap(true) {
+			return nil // beside the others, which are in order
+		}
+		return w.step("extend", func() error { return nil })
+	}
 	ctx, cancel := w.t.Context(), func() {}
 	if w.time > 0 {
 		ctx, cancel = context.WithTimeout(ctx, w.time)

@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"pkg/finalizer": above("pkg/price", "pkg/feed", "pkg/ledger"),
 
 	"pkg/control":            above("pkg/feed", "pkg/ledger", "pkg/finalizer"),
-	"pkg/control/awscontrol": above("pkg/control", "pkg/failure/awsfailure"),
+	"pkg/control/awscontrol": above("pkg/control", "pkg/finalizer", "pkg/failure/awsfailure"),
 
 	"pkg/inspect":       above("pkg/object", "pkg/codec", "pkg/frame"),
 	"pkg/config/schema": {"pkg/config"},

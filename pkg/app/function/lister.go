@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"time"
 
 	"github.com/spate-go/spate/pkg/app"
@@ -70,12 +69,9 @@ func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest)
 	return l.handle, nil
 }
 
-// jobName is what a job may be called: it is part of keys and of paths.
-var jobName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-
 func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error) {
-	if !jobName.MatchString(r.Job) {
-		return ListAnswer{}, fmt.Errorf("job %q: a name is of letters, digits, '.', '_' and '-', 100 at most", r.Job)
+	if err := ledger.CheckName(r.Job); err != nil {
+		return ListAnswer{}, err
 	}
 	var (
 		meta ledger.Meta

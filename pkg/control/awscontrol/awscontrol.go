@@ -1,5 +1,6 @@
-// Package awscontrol is a stack in AWS as control asks for it: found by
-// CloudFormation, its functions called by way of Lambda, its reports read from S3.
+// Package awscontrol is a stack in AWS as control and the stack's own functions
+// ask for it: found by CloudFormation, its functions called by way of Lambda, its
+// reports read from S3 and put there.
 //
 // It decides nothing and keeps nothing, and the ledger is not here: that is the
 // ledger driver's. Its clients are made by who joins it with that.

@@ -226,6 +226,24 @@ func TestReportsAreReadUnderTheirPrefix(t *testing.T) {
 	}
 }
 
+func TestAReportIsPutUnderThePrefix(t *testing.T) {
+	cfg, asked, bodies := service(t, answer{200, nil, ""}, answer{403, nil, `<Error><Code>AccessDenied</Code><Message>User: u is not authorized to perform: s3:PutObject on resource: "arn:x"</Message></Error>`})
+	r, err := awscontrol.NewReports(s3.NewFromConfig(cfg, pathStyle, func(o *s3.Options) {
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+	}), "s3://b/p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Put(t.Context(), "logs/run-1/report-0.json", []byte("{}")); err != nil || (*asked)[0].Method != http.MethodPut ||
+		(*asked)[0].URL.Path != "/b/p/logs/run-1/report-0.json" || (*bodies)[0] != "{}" {
+		t.Errorf("%v, %s, %q", err, (*asked)[0].URL, *bodies)
+	}
+	err = r.Put(t.Context(), "x", []byte("{}"))
+	if scope, _ := failure.Of(err); err == nil || scope != failure.Job || !strings.Contains(err.Error(), `put "s3://b/p/x": `) || !strings.Contains(err.Error(), "allow s3:PutObject on arn:x") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAReportThatIsNotThereIsToldFromOneThatCannotBeRead(t *testing.T) {
 	const failed = `<Error><Code>CODE</Code><Message>m</Message></Error>`
 	for name, c := range map[string]struct {

@@ -101,9 +101,6 @@ func unanswered(err error) Mark {
 // sent reports whether err is about a request that left this process, that took
 // too long, or whose answer could not be read.
 func sent(err error) bool {
-	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
-		return true
-	}
 	if _, ok := errors.AsType[*smithy.DeserializationError](err); ok {
 		return true
 	}

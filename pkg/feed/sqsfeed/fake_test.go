@@ -126,6 +126,7 @@ func requestBytes(in *sqs.SendMessageBatchInput) (n int) {
 }
 
 func (q *fakeSQS) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, _ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	time.Sleep(20 * time.Millisecond)
 	after, err := q.called(ctx, "receive")
 	if err != nil {
 		return nil, err
@@ -209,7 +210,9 @@ func (q *fakeSQS) ChangeMessageVisibility(ctx context.Context, in *sqs.ChangeMes
 	after, err := q.called(ctx, "hide")
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.hidden = append(q.hidden, in.VisibilityTimeout)
+	if ctx.Err() == nil {
+		q.hidden = append(q.hidden, in.VisibilityTimeout)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -129,7 +129,7 @@ func (f *Feed) DeadLetters(ctx context.Context, yield func(feed.DeadLetter) bool
 				return nil
 			}
 		}
-		if len(ms) == 0 || repeats >= len(seen) {
+		if len(ms) == 0 || repeats > len(seen) {
 			return nil
 		}
 	}

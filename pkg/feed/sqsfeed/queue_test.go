@@ -91,7 +91,7 @@ func TestDeadLettersAreLookedAtOnceAndStay(t *testing.T) {
 		ms := messages(37, 10)
 		q := sent(t, ms...)
 		q.dead, q.queued = q.queued, nil
-		q.visibility = 100 * time.Millisecond // of the queue, were it not for the look's own
+		q.visibility = 30 * time.Millisecond // of the queue, were it not for the look's own
 		f := sqsfeed.New(q, feedURL, sqsfeed.Options{DeadLetterURL: deadURL})
 		for look := 1; look <= 2; look++ {
 			got := map[string]int{}

@@ -94,6 +94,19 @@ func TestCostsOfAListing(t *testing.T) {
 	t.Run("a unit costs its lister one write, and a page four requests", func(t *testing.T) {
 		differ(t, "calls", listed(1, page(0, units)), map[string]int{"GetItem": 2, "TransactWriteItems": 1, "UpdateItem": units + 1})
 	})
+	t.Run("a page that is repeated is stored once", func(t *testing.T) {
+		api := newTable()
+		s := &teller{T: t, Ledger: alone(api)}
+		tell(s, func() (ledger.Meta, error) { return s.Start(t.Context(), "j", ledger.Start{}) })
+		tell(s, func() (ledger.Meta, error) { return s.Lease(t.Context(), lister(1)) })
+		again := func() {
+			if _, _, err := s.Publish(t.Context(), lister(1), page(0, units)); err != nil {
+				t.Error(err)
+			}
+		}
+		again()
+		differ(t, "calls", api.since(again), map[string]int{"GetItem": 1, "Query": 1, "UpdateItem": units})
+	})
 	for n := range units {
 		s.done(1, n)
 	}

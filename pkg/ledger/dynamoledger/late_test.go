@@ -1,6 +1,7 @@
 package dynamoledger_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -50,5 +51,16 @@ func TestADoneUnitIsSmall(t *testing.T) {
 				t.Errorf("a done unit's item has %q", name)
 			}
 		}
+	}
+}
+
+func TestAJobIsNotCompletedBeforeItsEndMarker(t *testing.T) {
+	s := &teller{T: t, Ledger: alone(newTable())}
+	s.start(1)
+	if err := s.Conclude(t.Context(), "j", 1, 0, ledger.Completed); !errors.Is(err, ledger.ErrState) {
+		t.Error(err)
+	}
+	if m := s.meta(); m.State != ledger.Listing {
+		t.Errorf("state %s", m.State)
 	}
 }

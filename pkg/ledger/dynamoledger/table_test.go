@@ -28,6 +28,9 @@ type table struct {
 	largest  int      // bytes of the largest item so far
 	repeat   int      // the call that comes twice: its first answer was lost, and the SDK repeats it
 
+	// before is called ahead of each call, and may make calls of its own once it
+	// has set itself to nil.
+	before func(call string)
 	// fault is asked before each call, by its number from 1. applied: the call is
 	// carried out and its answer lost.
 	fault func(n int, call string) (applied bool, err error)
@@ -41,6 +44,9 @@ func place(key item) [2]string { return [2]string{text(key["pk"]), text(key["sk"
 
 // call counts a call and says whether it comes to pass.
 func (t *table) call(ctx context.Context, name string, of *string, do func() error) error {
+	if t.before != nil {
+		t.before(name)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := ctx.Err(); err != nil {

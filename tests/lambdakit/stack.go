@@ -1,0 +1,143 @@
+package lambdakit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// Stack is what functions share, made on the endpoint without a template: a
+// table, a feed with its dead letters, and a bucket.
+type Stack struct {
+	Endpoint string
+	Name     string // of the table, the bucket and both queues, in part
+	Feed     string // URLs
+	Dead     string
+	SQS      *sqs.Client
+	Dynamo   *dynamodb.Client
+	S3       *s3.Client
+
+	receives int
+}
+
+// StackOptions are what stacks differ in.
+type StackOptions struct {
+	MaxReceives int           // before a message is a dead letter; 0: 5
+	Visibility  time.Duration // of the feed; 0: 15 min
+}
+
+// NewStack makes a stack under a name that is new.
+func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, error) {
+	if o.MaxReceives == 0 {
+		o.MaxReceives = 5
+	}
+	if o.Visibility == 0 {
+		o.Visibility = 15 * time.Minute
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{
+		Endpoint: endpoint, Name: "t" + strings.ToLower(rand.Text()), receives: o.MaxReceives,
+		SQS: sqs.NewFromConfig(cfg), Dynamo: dynamodb.NewFromConfig(cfg),
+		S3: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
+	}
+	if _, err := s.S3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.Name}); err != nil {
+		return nil, err
+	}
+	if err := s.table(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.queues(ctx, o)
+}
+
+func (s *Stack) table(ctx context.Context) error {
+	key := func(name string, kind dynamotypes.KeyType) dynamotypes.KeySchemaElement {
+		return dynamotypes.KeySchemaElement{AttributeName: &name, KeyType: kind}
+	}
+	text := func(name string) dynamotypes.AttributeDefinition {
+		return dynamotypes.AttributeDefinition{AttributeName: &name, AttributeType: dynamotypes.ScalarAttributeTypeS}
+	}
+	_, err := s.Dynamo.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &s.Name, BillingMode: dynamotypes.BillingModePayPerRequest,
+		KeySchema:            []dynamotypes.KeySchemaElement{key("pk", dynamotypes.KeyTypeHash), key("sk", dynamotypes.KeyTypeRange)},
+		AttributeDefinitions: []dynamotypes.AttributeDefinition{text("pk"), text("sk")},
+	})
+	return err
+}
+
+func (s *Stack) queues(ctx context.Context, o StackOptions) error {
+	dead, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.Name + "-dead")})
+	if err != nil {
+		return err
+	}
+	s.Dead = *dead.QueueUrl
+	arn, err := s.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: dead.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return err
+	}
+	redrive, err := json.Marshal(map[string]any{
+		"deadLetterTargetArn": arn.Attributes["QueueArn"], "maxReceiveCount": o.MaxReceives,
+	})
+	if err != nil {
+		return err
+	}
+	feed, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &s.Name, Attributes: map[string]string{
+		"VisibilityTimeout": strconv.Itoa(int(o.Visibility.Seconds())),
+		"RedrivePolicy":     string(redrive),
+	}})
+	if err == nil {
+		s.Feed = *feed.QueueUrl
+	}
+	return err
+}
+
+// Env is the environment of the stack's functions.
+func (s *Stack) Env() map[string]string {
+	return map[string]string{
+		"AWS_ENDPOINT_URL": s.Endpoint, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+		"FEED_QUEUE_URL": s.Feed, "FEED_MAX_RECEIVES": strconv.Itoa(s.receives), "DEAD_LETTER_QUEUE_URL": s.Dead,
+		"JOB_TABLE": s.Name, "REPORT_URL": "s3://" + s.Name + "/reports/",
+		"LISTER_FUNCTION": s.Name + "-lister", "FINALIZER_FUNCTION": s.Name + "-finalizer",
+		"SOURCE_URL": "s3://" + s.Name + "/in/", "OUTPUT_URL": "s3://" + s.Name + "/out/",
+	}
+}
+
+// Deploy makes a directory with the binary and the pipeline file beside it, as a
+// function's package has them, and starts a function of it behind the proxy, if
+// there is one.
+func (s *Stack) Deploy(dir, binary, pipeline string, p *Proxy, o Options) (*Function, error) {
+	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(pipeline), 0o644); err != nil {
+		return nil, err
+	}
+	o.Binary = filepath.Join(dir, "bootstrap")
+	if err := os.Link(binary, o.Binary); err != nil {
+		return nil, fmt.Errorf("deploy %s: %w", binary, err)
+	}
+	env := s.Env()
+	if p != nil {
+		env["AWS_ENDPOINT_URL"] = p.URL
+	}
+	maps.Copy(env, o.Env)
+	o.Env = env
+	return Start(o)
+}
