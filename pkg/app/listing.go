@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/sink/s3sink"
 )
 
 // Selection is what one of a stack's jobs is about, in place of what the pipeline
@@ -28,6 +30,7 @@ type Listing struct {
 
 	bucket  object.Bucket
 	options lister.Options
+	place   s3sink.Place
 }
 
 // OpenListing opens the source that c and s describe, in a bucket. It lists
@@ -42,12 +45,15 @@ func OpenListing(ctx context.Context, c Config, p Pipeline, s Selection) (*Listi
 	if err != nil {
 		return nil, err
 	}
+	if loc.bucket == "" {
+		return nil, fmt.Errorf("source.s3.url: %q is a directory, and a stack reads from buckets: give s3://bucket/prefix/", c.Source.S3.URL)
+	}
 	planning, err := c.planning(p, loc)
 	if err != nil {
 		return nil, err
 	}
 	planning.startAfter(s.StartAfter)
-	l := &Listing{Digests: planning.digests(), options: planning.options, bucket: p.Source}
+	l := &Listing{Digests: planning.digests(), options: planning.options, bucket: p.Source, place: s3sink.Place{Bucket: loc.bucket, Prefix: loc.prefix}}
 	if l.bucket == nil {
 		l.bucket, err = openSource(ctx, c.Source.S3, loc)
 	}
@@ -102,6 +108,16 @@ func (p *planning) startAfter(key string) { p.listing.StartAfter, p.options.Star
 
 func (p *planning) digests() ledger.Digests {
 	return ledger.Digests{Plan: plan.PlanDigest(p.listing), Read: p.read}
+}
+
+// Outside refuses a place, s3://bucket/prefix/, whose objects the source would
+// list: what a job writes must not be read by the next (INV-8).
+func (l *Listing) Outside(url string) error {
+	to, err := (&S3SinkConfig{URL: url}).place()
+	if err != nil {
+		return err
+	}
+	return s3sink.Outside(to, l.place)
 }
 
 // Lister returns the lister of the source that plans into planner and sends to f.

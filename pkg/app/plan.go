@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/spate-go/spate/pkg/app/internal/progress"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/plan"
@@ -21,9 +22,10 @@ import (
 
 // planFlags are the flags of spate plan.
 type planFlags struct {
-	set []string
-	on  price.Function
-	as  form
+	set      []string
+	on       price.Function
+	as       form
+	progress string
 }
 
 func planCommand(p Pipeline, io stdio) *cobra.Command {
@@ -52,6 +54,8 @@ the pipeline file is wrong; 130 interrupted.`,
 	c.Flags().IntVar(&f.on.MemoryMB, "memory", price.DefaultMemoryMB, "memory of a function in `MB`: 128 to 10240")
 	c.Flags().IntVar(&f.on.Concurrency, "concurrency", price.DefaultConcurrency, "at most `N` functions at once: 1 to 1250")
 	formFlag(c, &f.as)
+	c.Flags().StringVar(&f.progress, "progress", "auto", "`MODE`: auto or plain (a line every 10 s), none")
+	completeFlag(c, "progress", "auto", "plain", "none")
 	return c
 }
 
@@ -102,15 +106,25 @@ func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdi
 	if c := f.on.Concurrency; c < 1 || c > price.MaxConcurrency {
 		return fmt.Errorf("--concurrency: %d is not of 1 to %d", c, price.MaxConcurrency)
 	}
+	mode, err := progressMode(f.progress, std.env)
+	if err != nil {
+		return err
+	}
 	c, err := Load(path, f.set, std.env)
 	if err != nil {
 		return err
 	}
-	b, o, err := openListing(ctx, &c, p)
+	l, err := OpenListing(ctx, c, p, Selection{})
 	if err != nil {
 		return err
 	}
-	r, err := survey(ctx, &c, b, o, f.on)
+	watched := watch(l.bucket)
+	stop := func() {}
+	if mode != progress.None {
+		stop = watched.tell(std.stderr, lineInterval)
+	}
+	r, err := survey(ctx, &c, watched, l.options, f.on)
+	stop()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &exitError{fmt.Errorf("plan of %s was interrupted", c.Source.S3.URL), exitInterrupted}
@@ -120,25 +134,6 @@ func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdi
 		return writeJSON(std.stdout, r)
 	}
 	return r.text(std.stdout)
-}
-
-// openListing opens the source, and says how a lister lists it.
-func openListing(ctx context.Context, c *Config, p Pipeline) (object.Bucket, lister.Options, error) {
-	l, err := parseURL(c.Source.S3.URL)
-	if err != nil {
-		return nil, lister.Options{}, err
-	}
-	filter, err := filterOf(c.Source.S3, l)
-	if err != nil {
-		return nil, lister.Options{}, err
-	}
-	b := p.Source
-	if b == nil {
-		if b, err = openSource(ctx, c.Source.S3, l); err != nil {
-			return nil, lister.Options{}, err
-		}
-	}
-	return b, c.listing(l, filter, c.framing(p).only(forced(c.Source.S3))), nil
 }
 
 // listing is how a lister lists the source, but for who is told of it.

@@ -115,11 +115,11 @@ func result(what, detail string, err error) checked {
 // checkSource lists a page and reads a byte.
 func checkSource(ctx context.Context, c *Config, p Pipeline) checked {
 	const what = "source"
-	b, o, err := openListing(ctx, c, p)
+	l, err := OpenListing(ctx, *c, p, Selection{})
 	if err != nil {
 		return result(what, "", err)
 	}
-	page, err := b.List(ctx, "")
+	page, err := l.bucket.List(ctx, "")
 	if err != nil {
 		return result(what, "", err)
 	}
@@ -128,14 +128,14 @@ func checkSource(ctx context.Context, c *Config, p Pipeline) checked {
 		more = " and more"
 	}
 	listed := fmt.Sprintf("%s: %s objects%s", c.Source.S3.URL, humanize.Comma(int64(len(page.Objects))), more)
-	first := firstOf(page, o)
+	first := firstOf(page, l.options)
 	if first == nil {
 		if page.More {
 			return checked{what, untested, listed + ", of which the first page holds none that the job would read"}
 		}
 		return checked{what, passed, listed + ", and none that the job would read: check url, include and exclude if there should be"}
 	}
-	in := object.NewReader(ctx, b, []object.Part{{Object: first.Object, End: 1}}, object.Options{Retries: 2})
+	in := object.NewReader(ctx, l.bucket, []object.Part{{Object: first.Object, End: 1}}, object.Options{Retries: 2})
 	err = in.Next()
 	if err == nil {
 		_, err = io.ReadFull(in, make([]byte, 1))

@@ -2,6 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/spate-go/spate/pkg/ledger"
@@ -25,6 +29,9 @@ func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o r
 	if err := c.check(plain); err != nil {
 		return nil, err
 	}
+	if err := c.lasts(); err != nil {
+		return nil, err
+	}
 	c.defaults()
 	loc, err := parseURL(c.Source.S3.URL)
 	if err != nil {
@@ -42,6 +49,30 @@ func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o r
 	o.ReadDigest, o.Pipeline = planning.read, c.pipelineDigest()
 	from := &buckets{config: reading, source: c.Source.S3, given: p.Source}
 	return &Reading{reader.New(l, from, o), out.opened}, nil
+}
+
+// lasts refuses sinks that end with the process, or that each process has to
+// itself: what they acked would be done in the ledger and nowhere to be found.
+func (c *Config) lasts() error {
+	all := c.sections()
+	if c.Rejects != nil {
+		own, err := c.Rejects.driver()
+		if err != nil {
+			return fmt.Errorf("rejects.url: %w", err)
+		}
+		if own.File != nil {
+			return errors.New("rejects.url: a function's files end with it: write to S3, or run the pipeline in one process")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch s := all[name]; {
+		case s.File != nil:
+			return fmt.Errorf("%s: a function's files end with it: write to S3, or run the pipeline in one process", sinkPath(name))
+		case s.Stdout != nil:
+			return fmt.Errorf("%s: a function's output is its log: write to S3, or run the pipeline in one process", sinkPath(name))
+		}
+	}
+	return nil
 }
 
 // Close closes the sinks. No unit may be at hand.

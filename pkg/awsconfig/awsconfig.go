@@ -8,8 +8,10 @@ package awsconfig
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
@@ -17,15 +19,23 @@ import (
 	"github.com/spate-go/spate/pkg/failure/awsfailure"
 )
 
+// idleConnections are kept for one host. The SDK keeps 10: of 32 calls at once, 22
+// would begin with a handshake whenever there was a pause.
+const idleConnections = 64
+
 // Load returns the configuration of the process. region stands in for the
-// chain's; "" takes that. client sends the requests; nil: the SDK's own.
+// chain's; "" takes that. client sends the requests; nil: the SDK's, which keeps
+// the connections that a ledger's calls at once take.
 func Load(ctx context.Context, region string, client aws.HTTPClient) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
 	}
-	if client != nil {
-		options = append(options, config.WithHTTPClient(client))
+	if client == nil {
+		client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = idleConnections
+		})
 	}
+	options = append(options, config.WithHTTPClient(client))
 	if region != "" {
 		options = append(options, config.WithRegion(region))
 	}

@@ -82,11 +82,17 @@ func NewShared(l ledger.Dispatcher, f feed.Sender, o Options) *Shared {
 // never sends, for it is called by what the feed delivers (INV-8).
 //
 // An ended job is left alone: whoever ended it is reporting it, and if that one
-// crashed, the next tick does.
+// crashed, the next tick does. Only a cancelled one is reported here: who cancels
+// writes no report, and calls for it.
 func (s *Shared) Triggered(ctx context.Context, job string) error {
 	meta, err := read(ctx, s.ledger, job)
-	if err != nil || meta.State.Ended() {
+	switch {
+	case err != nil:
 		return err
+	case meta.State == ledger.Cancelled:
+		return s.finish(ctx, job)
+	case meta.State.Ended():
+		return nil
 	}
 	p, err := s.progress(ctx, meta)
 	if err != nil || !p.Settled() {

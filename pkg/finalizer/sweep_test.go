@@ -72,7 +72,7 @@ func (w *world) read() {
 // live is the job's life under the disturbance that w holds, to its end.
 func (l life) live(w *world) {
 	w.Helper()
-	w.opt.Window = 3 * time.Minute
+	w.opt.Window = 2 * time.Minute
 	w.listed("j", "a", "b", "c")
 	l.set(w)
 	w.toEnd()

@@ -109,7 +109,7 @@ type Worker interface {
 	// RestDone records that the rest was acked and drops the cursor. ErrFenced.
 	RestDone(ctx context.Context, r Ref, serial int, c Counts) error
 	// Recovered takes a member off the faults after its own series was acked,
-	// and drops the cursor. ErrFenced.
+	// and drops a cursor that is in that series. ErrFenced.
 	Recovered(ctx context.Context, r Ref, serial, member int, c Counts) error
 	// Pause records that every block before cur was acked and that the unit is
 	// due again: attempts 0, no mark, and in a Shared ledger, in the same write,

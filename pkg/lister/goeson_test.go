@@ -199,6 +199,7 @@ func TestAListerThatWakesGoesOnWhereTheRunStands(t *testing.T) {
 				late := make(chan error, 1)
 				go func() { late <- w.run(zooOptions()) }()
 				time.Sleep(2 * ledger.LeaseTime)
+				synctest.Wait()
 				w.fault = &fault{op: "Publish", at: pages, applied: true, err: errCrash, dies: true}
 				if err := w.run(zooOptions()); !errors.Is(err, errCrash) {
 					t.Fatal(err)

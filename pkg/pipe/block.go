@@ -24,7 +24,7 @@ type writer struct {
 	sealed  *place     // the end of its segment
 	acked   *place     // the last segment's end up to which all is acked; nil: none yet
 	part    int        // blocks of rejects written of the segment at hand
-	first   func()     // is told of the first segment with rows that is acked
+	first   func()     // is told of segments with rows that are acked; nil: is not
 }
 
 // put writes the rows of a segment that ends at a place, which it owns from now
@@ -105,7 +105,6 @@ func (w *writer) write(ctx context.Context, segment int, rows []chain.Rows) erro
 	w.part = 0
 	if w.first != nil && slices.ContainsFunc(rows, func(r chain.Rows) bool { return len(r.Ends) > 0 }) {
 		w.first()
-		w.first = nil
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (r *run) read(ctx context.Context) error {
 // reading may pause there even where no segment was under way.
 func (r *run) closeGroup(ctx context.Context, next member) error {
 	under := r.cut.Close()
-	end := &place{counts: r.counts(), cursor: unit.Cursor{Member: next.ordinal, Record: next.skip}}
+	end := &place{counts: r.counts(), cursor: unit.Cursor{Member: next.ordinal}}
 	if under {
 		return r.seal(ctx, end)
 	}

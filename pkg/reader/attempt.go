@@ -151,8 +151,7 @@ func (a *attempt) found(ctx context.Context, f unit.Fault) error {
 	return nil
 }
 
-// members reads the faulty members, the one that the cursor is in first: what
-// comes of another drops the cursor.
+// members reads the faulty members, the one that the cursor is in first.
 func (a *attempt) members(ctx context.Context) error {
 	faults := slices.Clone(a.item.Faults)
 	if c := a.item.Cursor; c != nil {
@@ -162,7 +161,7 @@ func (a *attempt) members(ctx context.Context) error {
 	}
 	recovered := false
 	for _, f := range faults {
-		begin := unit.Cursor{Series: f.Member + 1, Member: f.Member, Record: f.Record}
+		begin := a.from(f)
 		if recovered && a.limits.late() {
 			return a.pause(ctx, begin)
 		}
@@ -194,6 +193,15 @@ func (a *attempt) members(ctx context.Context) error {
 		return a.fault()
 	}
 	return a.done(ctx)
+}
+
+// from is where work goes on at f: at the cursor, as long as it is in the series
+// of a member that is still bad, for what is before it is counted.
+func (a *attempt) from(f unit.Fault) unit.Cursor {
+	if c := a.item.Cursor; c != nil && slices.ContainsFunc(a.faulty, func(g unit.Fault) bool { return series(g, c) == 1 }) {
+		return *c
+	}
+	return unit.Cursor{Series: f.Member + 1, Member: f.Member, Record: f.Record}
 }
 
 // series is 1 for the member whose series the cursor is in.

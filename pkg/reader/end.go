@@ -66,7 +66,6 @@ func (a *attempt) clear(ctx context.Context) error {
 	if err := ledger.Retry(ctx, func() error { return a.opt.Resume(ctx, a.ref.Job) }); err != nil {
 		return fmt.Errorf("clear the halt of job %s: %w", a.ref.Job, err)
 	}
-	a.metas.forget(a.ref.Job)
 	a.probe = false
 	return nil
 }

@@ -126,6 +126,45 @@ func TestAFaultyMembersSeriesPausesTooAndGoesOnFirst(t *testing.T) {
 	}
 }
 
+func TestAPausedMemberThatIsBadAgainIsCountedOnce(t *testing.T) {
+	k := newKit(t)
+	k.faulty()
+	k.pipe.member = func(_ context.Context, f unit.Fault) error {
+		if f.Member == 0 {
+			return failure.Errorf(failure.Member, failure.Undecodable, "a: broken still")
+		}
+		return nil
+	}
+	k.pipe.pause = []unit.Cursor{{Series: 2, Segment: 1, Member: 1, Record: 9}}
+	if err := k.deliver(t.Context()); err != nil || k.todos() != 1 {
+		t.Fatalf("not paused: %v", err)
+	}
+	paused := k.item().Counts
+	k.n = 0 // it is sent anew
+	k.pipe.member = func(_ context.Context, f unit.Fault) error { // c recovers alone
+		if f.Member != 2 {
+			return failure.Errorf(failure.Member, failure.Undecodable, "broken")
+		}
+		return nil
+	}
+	if err := k.deliver(t.Context()); err == nil {
+		t.Fatal("acked with faulty members")
+	}
+	if i := k.item(); i.Cursor == nil || i.Cursor.Series != 2 || len(i.Faults) != 2 {
+		t.Fatalf("item %+v", i)
+	}
+	k.pipe.member, k.pipe.asked = nil, nil
+	if err := k.deliver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if from := k.pipe.asked[0].From; from == nil || from.Record != 9 {
+		t.Errorf("went on from %+v", from)
+	}
+	if c := k.census(); c.Done != 1 || c.Counts.In != paused.In+3 {
+		t.Errorf("census %+v, paused with %+v", c, paused)
+	}
+}
+
 // A member that recovered is progress: the next one is not begun when time is
 // up, nor does it cost an attempt if it takes what time is left.
 func TestAMemberThatRecoveredIsProgress(t *testing.T) {

@@ -347,23 +347,30 @@ func TestAProbeDoesNotTrustARememberedMeta(t *testing.T) {
 }
 
 // A message whose flag cannot be cleared leaves its unit open to probe with.
-func TestAUnitIsNotDoneBeforeTheFlagThatItClears(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		halt(w, failure.SinkDown)
-		w.messages = nil
-		w.send(true)
-		w.step = func(c string, apply func() error) error {
-			if c == "resume" {
-				return errAway
-			}
-			return apply()
-		}
-		if err := w.receive(); err == nil || feed.Delay(err) <= 0 {
-			t.Errorf("got %v", err)
-		}
-		if items := w.items(); len(items) != 1 || items[0].State != ledger.Open {
-			t.Errorf("items %+v", items)
-		}
-	})
+func TestAUnitEndsWellOnlyAfterTheFlagThatItClears(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"done": 0, "paused": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				halt(w, failure.SinkDown)
+				w.messages = nil
+				w.send(true)
+				if limit > 0 {
+					w.time, w.writing = limit, 45*time.Second
+				}
+				w.step = func(c string, apply func() error) error {
+					if c == "resume" {
+						return errAway
+					}
+					return apply()
+				}
+				if err := w.receive(); err == nil || feed.Delay(err) <= 0 {
+					t.Errorf("got %v", err)
+				}
+				if items := w.items(); len(items) != 1 || items[0].State != ledger.Open || items[0].Cursor != nil {
+					t.Errorf("items %+v", items)
+				}
+			})
+		})
+	}
 }

@@ -86,6 +86,11 @@ func known(t time.Time) time.Time {
 // second name: JSON has no other way to carry it.
 func appendText(b []byte, name, s string) []byte {
 	b = append(b, name...)
+	if plain(s) {
+		b = append(b, `":"`...)
+		b = append(b, s...)
+		return append(b, '"')
+	}
 	if !utf8.ValidString(s) {
 		b = append(b, `_base64":"`...)
 		b = base64.StdEncoding.AppendEncode(b, []byte(s))
@@ -103,6 +108,17 @@ func appendText(b []byte, name, s string) []byte {
 	}
 	b = append(b, s[done:]...)
 	return append(b, '"')
+}
+
+// plain reports whether s is ASCII that stands for itself, as nearly every key
+// is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || escaped(rune(c)) {
+			return false
+		}
+	}
+	return true
 }
 
 // escaped reports whether r does not stand for itself: in JSON, or because SQS

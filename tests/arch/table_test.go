@@ -100,6 +100,7 @@ var allowed = map[string][]string{
 		[]string{"pkg/object/memobject", "pkg/feed/memfeed", "pkg/ledger/memledger", "pkg/sink/capturesink"}),
 
 	"tests/arch":      nil,
+	"tests/aws":       {"pkg/failure", "pkg/report"},
 	"tests/lambdakit": nil,
 	"tests/bench":     {"pkg/sample"},
 	"tests/docs":      {"pkg/app"},

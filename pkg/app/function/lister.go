@@ -41,8 +41,9 @@ type ListAnswer struct {
 // listing is the lister function.
 type listing struct {
 	setup
-	ledger ledger.Store
-	sender feed.Sender
+	ledger  ledger.Store
+	sender  feed.Sender
+	reports string // where the finalizer puts them; "": not known
 	// finalize asks for a proof; halted tells of a halt.
 	finalize func(ctx context.Context, job string) error
 	halted   func(ctx context.Context, job string, run int, h ledger.Halt) error
@@ -56,7 +57,7 @@ func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest)
 	if err != nil {
 		return nil, err
 	}
-	l := listing{setup: s, halted: services.halted}
+	l := listing{setup: s, halted: services.halted, reports: s.env.get(envReports)}
 	if l.ledger, err = services.ledger(); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,11 @@ func (l *listing) start(ctx context.Context, r ListRequest) (ledger.Meta, error)
 	source, err := app.OpenListing(ctx, l.config, l.pipeline, r.Selection)
 	if err != nil {
 		return ledger.Meta{}, err
+	}
+	if l.reports != "" {
+		if err := source.Outside(l.reports); err != nil {
+			return ledger.Meta{}, fmt.Errorf("start job %s: its report: %w", r.Job, err)
+		}
 	}
 	selected, err := json.Marshal(r.Selection)
 	if err != nil {

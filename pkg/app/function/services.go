@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -26,7 +25,6 @@ type services struct {
 	env    environment
 	log    *slog.Logger
 	config aws.Config
-	bus    *eventbridge.Client
 }
 
 func connect(ctx context.Context, set setup) (*services, error) {
@@ -34,7 +32,7 @@ func connect(ctx context.Context, set setup) (*services, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &services{env: set.env, log: set.log, config: cfg, bus: eventbridge.NewFromConfig(cfg)}, nil
+	return &services{env: set.env, log: set.log, config: cfg}, nil
 }
 
 func (s *services) ledger() (*dynamoledger.Ledger, error) {

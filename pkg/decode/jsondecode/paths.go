@@ -22,7 +22,34 @@ type node struct {
 
 type child struct {
 	key  string
+	word uint64 // key, as short wants it
 	node *node
+}
+
+// wordOf is a key of up to 7 bytes, the first one lowest, and otherwise what no
+// such key is. A NUL would be taken for no byte, and stands in no key as written.
+func wordOf(key string) (w uint64) {
+	if len(key) > 7 || strings.IndexByte(key, 0) >= 0 {
+		return 1<<64 - 1
+	}
+	for i := range len(key) {
+		w |= uint64(key[i]) << (8 * i)
+	}
+	return w
+}
+
+// short finds the child of n that a key of n bytes names, up to 7 and without
+// escapes or what may not be UTF-8; n may be nil.
+func (n *node) short(word uint64, size int) *node {
+	if n == nil || n.lengths>>size&1 == 0 {
+		return nil
+	}
+	for i := range n.children {
+		if c := &n.children[i]; c.word == word {
+			return c.node
+		}
+	}
+	return nil
 }
 
 // plan makes the tree of the paths and says which slot each has. Slots are
@@ -53,7 +80,7 @@ func (n *node) at(key string) *node {
 		}
 	}
 	c := &node{slot: -1}
-	n.children = append(n.children, child{key, c})
+	n.children = append(n.children, child{key, wordOf(key), c})
 	n.lengths |= 1 << min(len(key), 63)
 	return c
 }

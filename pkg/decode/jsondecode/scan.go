@@ -97,13 +97,9 @@ func (s *scanner) object(i int, want *node, depth int) int {
 		if i >= len(s.b) || s.b[i] != '"' {
 			return s.fail(i, "want a key in quotes")
 		}
-		key := i + 1
-		if i = s.str(key); i < 0 {
-			return -1
-		}
 		var child *node
-		if want != nil {
-			child = s.child(want, s.b[key:i-1])
+		if i, child = s.name(i+1, want); i < 0 {
+			return -1
 		}
 		if i >= len(s.b) || s.b[i] != ':' {
 			if i = s.space(i); i >= len(s.b) || s.b[i] != ':' {
@@ -129,6 +125,22 @@ func (s *scanner) object(i int, want *node, depth int) int {
 			i = s.space(i)
 		}
 	}
+}
+
+// name scans the key whose first byte is at i and returns the offset behind its
+// closing quote, or -1, and the child of n that it names.
+func (s *scanner) name(i int, n *node) (end int, c *node) {
+	if i+8 <= len(s.b) {
+		x := binary.LittleEndian.Uint64(s.b[i:])
+		at := bits.TrailingZeros64(special(x)) &^ 7 // in bits; 64: not in x
+		if w := x & (1<<at - 1); byte(x>>at) == '"' && w&highs == 0 {
+			return i + at/8 + 1, n.short(w, at/8)
+		}
+	}
+	if end = s.str(i); end >= 0 && n != nil {
+		c = s.child(n, s.b[i:end-1])
+	}
+	return end, c
 }
 
 // member scans a member's value. A key that stands twice has its last value,
@@ -172,10 +184,12 @@ const (
 )
 
 // special has the high bit set in the first byte of x that is a quote, a
-// backslash or below 0x20; bits above the first are not to be trusted.
+// backslash or below 0x20; bits above the first are not to be trusted. With bit
+// 1 turned, the quote is the first byte behind those below 0x20, so that one
+// comparison finds both.
 func special(x uint64) uint64 {
-	q, e := x^(ones*'"'), x^(ones*'\\')
-	return ((x-ones*0x20)&^x | (q-ones)&^q | (e-ones)&^e) & highs
+	c, e := x^ones*0x02, x^ones*'\\'
+	return ((c-ones*0x21)&^c | (e-ones)&^e) & highs
 }
 
 // str scans the string whose first byte is at i and returns the offset behind
@@ -189,6 +203,9 @@ func (s *scanner) str(i int) int {
 				break
 			}
 			i += 8
+		}
+		if i < len(b) && b[i] == '"' {
+			return i + 1
 		}
 		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
 			i++

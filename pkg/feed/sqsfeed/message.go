@@ -77,6 +77,10 @@ func check(m feed.Message) error {
 		return refuse("it has %d bytes, a queue takes %d", n, maxMessageBytes)
 	}
 	for i := 0; i < len(m.Body); {
+		if c := m.Body[i]; c >= ' ' && c < utf8.RuneSelf { // nearly all of it
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(m.Body[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:

@@ -89,7 +89,10 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, m int, c l
 	return l.write(ctx, "recover a member of", r, serial, func(it *ledger.Item) {
 		if i := member(it.Faults, m); i >= 0 {
 			it.Faults = slices.Delete(it.Faults, i, i+1)
-			it.Cursor, it.Counts = nil, c
+			it.Counts = c
+			if it.Cursor != nil && it.Cursor.Series == m+1 {
+				it.Cursor = nil
+			}
 		}
 	})
 }

@@ -203,6 +203,17 @@ func TestAReaderIsLateForAReaderWhoIsLater(t *testing.T) {
 		if it.Last || it.Attempts != 1 || it.Serial != serial+1 {
 			t.Errorf("%+v", it)
 		}
+		s.begin(1, 0)
+		api.between("UpdateItem", 2, func() {
+			second.ok(func() error { return second.Pause(t.Context(), ref(1, 0), serial+2, ledger.Cursor{Segment: 2}, counts) })
+			api.between("UpdateItem", 1, func() { // ahead of what follows the one that the pause forgave
+				second.begin(1, 0)
+				second.begin(1, 0)
+			})
+		})
+		if it, err := s.Begin(t.Context(), ref(1, 0), 1, 3); err != nil || !it.Last || it.Attempts != 3 {
+			t.Errorf("%+v, %v", it, err)
+		}
 	})
 }
 

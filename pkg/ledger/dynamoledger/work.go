@@ -125,14 +125,26 @@ func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledge
 
 // Recovered implements [ledger.Worker].
 func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int, c ledger.Counts) error {
+	const verb = "recover a member of"
 	fault := "#faults.#" + faultName(member)
 	v := fence(r, serial)
 	v["counts"] = countsValue(c)
-	_, _, err := l.fenced(ctx, "recover a member of", r, serial, write{
-		set:    "SET #counts = :counts REMOVE #cursor, " + fault,
+	w := write{
+		set:    "SET #counts = :counts REMOVE " + fault,
 		when:   held + " AND attribute_exists(" + fault + ")",
 		values: v,
-	})
+	}
+	alone := w
+	alone.when += " AND attribute_not_exists(#cursor)"
+	e, ok, err := l.fenced(ctx, verb, r, serial, alone)
+	if err != nil || ok || e.Cursor == nil {
+		return err
+	}
+	// The serial holds the cursor where it was just seen.
+	if e.Cursor.Series == member+1 {
+		w.set += ", #cursor"
+	}
+	_, _, err = l.fenced(ctx, verb, r, serial, w)
 	return err
 }
 

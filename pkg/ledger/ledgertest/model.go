@@ -87,7 +87,10 @@ func (m *model) recovered(r ledger.Ref, serial, member int, c ledger.Counts) err
 	u, err := m.fenced(r, serial)
 	if err == nil {
 		delete(m.faults[r.ID], member)
-		u.Cursor, u.Counts = nil, c
+		u.Counts = c
+		if u.Cursor != nil && u.Cursor.Series == member+1 {
+			u.Cursor = nil
+		}
 	}
 	return err
 }

@@ -63,6 +63,23 @@ var pause = []subtest{
 		b.equal("counts", it.Counts, times(3, one))
 		b.equal("rest done", it.RestDone, true)
 	}},
+	{"a recovered member leaves alone the cursor in another one's series", func(b bench) {
+		b.running("t1", 1)
+		s := b.begun(1, 0).Serial
+		b.faulty(1, 0, s, ledger.Fault{Member: 2})
+		b.faulty(1, 0, s, ledger.Fault{Member: 5})
+		b.ok(b.RestDone(b.ctx, b.ref(1, 0), s, one))
+		at := ledger.Cursor{Series: 3, Segment: 1, Member: 2}
+		b.ok(b.Pause(b.ctx, b.ref(1, 0), s, at, times(2, one)))
+		s = b.begun(1, 0).Serial
+		for range 2 {
+			b.ok(b.Recovered(b.ctx, b.ref(1, 0), s, 5, times(3, one)))
+		}
+		it := b.item(1, 0)
+		b.equal("cursor", it.Cursor, &at)
+		b.equal("counts", it.Counts, times(3, one))
+		b.equal("faults", len(it.Faults), 1)
+	}},
 	{"what a caller changes in a cursor that it got does not show", func(b bench) {
 		b.running("t1", 1)
 		b.paused(1, 0, b.begun(1, 0).Serial, place)

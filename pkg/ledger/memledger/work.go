@@ -96,7 +96,9 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int
 	return l.write(ctx, "recover a member of", r, serial, func(_ *job, it *item) {
 		if i := it.fault(member); i >= 0 {
 			it.Faults = append(it.Faults[:i], it.Faults[i+1:]...)
-			it.Cursor = nil
+			if it.Cursor != nil && it.Cursor.Series == member+1 {
+				it.Cursor = nil
+			}
 			it.amountsTo(c)
 		}
 	})
