@@ -124,6 +124,7 @@ func (f *JSONFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record
 	for {
 		from := pos + f.seen
 		if f.value.kind == 0 {
+			dst, pos = f.row(dst, &w, pos)
 			if pos = w.space(pos); pos == len(buf) {
 				break
 			}
@@ -161,6 +162,33 @@ func (f *JSONFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record
 	return dst, pos, nil
 }
 
+// row frames the objects and arrays that come next, as long as there is nothing
+// odd about them, and returns where that ends.
+func (f *JSONFramer) row(dst []record.Frame, w *window, pos int) ([]record.Frame, int) {
+	comma := f.state == separator
+	if !comma && !(f.loose && f.state == document) {
+		return dst, pos
+	}
+	for b := w.b; ; {
+		at := w.space(pos)
+		if comma && at < len(b) && b[at] == ',' {
+			at = w.space(at + 1)
+		} else if comma {
+			break
+		}
+		if at == len(b) || b[at] != '{' && b[at] != '[' {
+			break
+		}
+		end := w.pairs(b[at], at+1)
+		if end == 0 {
+			break
+		}
+		dst = f.record(dst, at, end)
+		pos = end
+	}
+	return dst, pos
+}
+
 // pause leaves a value that goes on behind buf and was scanned up to seen. It
 // returns how much of buf need not be kept.
 func (f *JSONFramer) pause(buf []byte, pos, seen int) (int, error) {
@@ -187,17 +215,12 @@ func (f *JSONFramer) take(dst []record.Frame, buf []byte, pos, end int) ([]recor
 	f.value.kind, f.state = 0, f.then
 	switch f.use {
 	case asOversize:
-		f.count++
-		dst = append(dst, record.Frame{Start: end, End: end, Next: end, Oversize: true})
+		dst = f.over(dst, end)
 	case asRecord:
-		fr := record.Frame{Start: pos, End: end, Next: end}
-		if end-pos > f.limit {
-			fr = record.Frame{Start: end, End: end, Next: end, Oversize: true}
-		} else if scalar && f.loose && !isWord(buf[pos:end]) {
+		if scalar && f.loose && end-pos <= f.limit && !isWord(buf[pos:end]) {
 			return dst, f.want("a value", pos)
 		}
-		f.count++
-		dst = append(dst, fr)
+		dst = f.record(dst, pos, end)
 	case asKey:
 		f.state = colon
 		if sameKey(buf[pos+1:end-1], f.path[f.level]) {
@@ -211,6 +234,21 @@ func (f *JSONFramer) take(dst []record.Frame, buf []byte, pos, end int) ([]recor
 	case asNothing:
 	}
 	return dst, nil
+}
+
+// record appends the frame of the record [pos, end).
+func (f *JSONFramer) record(dst []record.Frame, pos, end int) []record.Frame {
+	if end-pos > f.limit {
+		return f.over(dst, end)
+	}
+	f.count++
+	return append(dst, record.Frame{Start: pos, End: end, Next: end})
+}
+
+// over appends the frame of a record over the limit, which ends at end.
+func (f *JSONFramer) over(dst []record.Frame, end int) []record.Frame {
+	f.count++
+	return append(dst, record.Frame{Start: end, End: end, Next: end, Oversize: true})
 }
 
 // want is the error of what is not there at pos.

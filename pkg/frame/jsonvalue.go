@@ -137,6 +137,74 @@ func (v *value) nested(w *window, i int) (int, bool) {
 	}
 }
 
+// pairs is nested for what most objects and arrays are, from behind the first
+// bracket on: the end, or 0 where it takes the long way to tell.
+//
+// It pairs all brackets, those in strings too, and counts the quotes in each
+// pair. Where their number is even, both brackets are in strings or both are
+// not. The first that closes is not where one was in a string and the other
+// not, so up to there leaving out those in strings leaves out pairs, and the
+// last pair to close is the value either way.
+func (w *window) pairs(open byte, i int) int {
+	w.reach(i)
+	b, escape, escaped := w.b, w.escape, 0
+	var outer [maxPairs]pair
+	depth, from, before := 0, i, 0
+	o := w.next(open, i)
+	for s := i; ; s++ {
+		n := bytes.IndexByte(b[s:], open+2)
+		if n < 0 {
+			return 0
+		}
+		for s += n; o < s; {
+			if escape < o {
+				escape, escaped = w.escapes(escape, o, escaped)
+			}
+			if depth == len(outer) {
+				return 0
+			}
+			outer[depth] = pair{from, before}
+			depth++
+			from, before = o+1, escaped
+			if n := bytes.IndexByte(b[from:], open); n >= 0 {
+				o = from + n
+			} else {
+				o = len(b)
+			}
+		}
+		if escape < s {
+			escape, escaped = w.escapes(escape, s, escaped)
+		}
+		if (bytes.Count(b[from:s], quoteMark)-escaped+before)&1 == 1 {
+			return 0
+		}
+		if depth == 0 {
+			w.escape = escape
+			return s + 1
+		}
+		depth--
+		from, before = outer[depth].from, outer[depth].escaped
+	}
+}
+
+// escapes goes on from a backslash to the first behind at, and counts the quotes
+// that they are before.
+func (w *window) escapes(escape, at, escaped int) (int, int) {
+	for escape < at {
+		if w.b[escape+1] == '"' {
+			escaped++
+		}
+		escape = w.next('\\', escape+2)
+	}
+	return escape, escaped
+}
+
+const maxPairs = 4
+
+// pair is a bracket that is open: what is behind it, and how many escaped quotes
+// were before that.
+type pair struct{ from, escaped int }
+
 // str looks for the end of a string from i on, where nothing is escaped.
 func (w *window) str(i int) (end int, done bool) {
 	w.reach(i)

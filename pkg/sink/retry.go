@@ -32,6 +32,10 @@ type retrying struct {
 // the whole budget the sink is down, and that concerns the job. Other errors
 // pass as they are. A wait ends with its context.
 //
+// Where the context has a deadline the budget ends before it, if that leaves a
+// part of it: else the units of a function whose time is short would be used up,
+// one after the other, by a sink that is down.
+//
 // It bounds no single call: an attempt that hangs is the driver's to time out.
 func Retry(s Sink, o RetryOptions) Sink {
 	return &retrying{Sink: s, name: cmp.Or(o.Name, "sink"), policy: backoff.Policy{
@@ -50,14 +54,34 @@ func (r *retrying) Commit(ctx context.Context, u unit.ID, series int) error {
 	return r.try(ctx, "commit to", func() error { return r.Sink.Commit(ctx, u, series) })
 }
 
+// Of a budget that a deadline cuts short.
+const (
+	leastPart   = 6               // of the budget: a shorter fault says nothing of the sink
+	lastAttempt = 3 * time.Second // for the attempt that the budget ends with
+)
+
 func (r *retrying) try(ctx context.Context, verb string, call func() error) error {
-	err := backoff.Retry(ctx, r.policy, transient, call)
+	failed := call()
+	if !transient(failed) {
+		return failed
+	}
+	p := r.policy
+	if end, ok := ctx.Deadline(); ok {
+		p.Budget = min(p.Budget, max(time.Until(end)-lastAttempt, p.Budget/leastPart))
+	}
+	err := backoff.Retry(ctx, p, transient, func() error {
+		if first := failed; first != nil {
+			failed = nil
+			return first
+		}
+		return call()
+	})
 	if !transient(err) {
 		return err
 	}
 	return failure.Errorf(failure.Job, failure.SinkDown,
 		"%s %s: failing for %v: %w: check that it can be reached; it is probed until it answers",
-		verb, r.name, r.policy.Budget, err)
+		verb, r.name, p.Budget.Round(time.Second), err)
 }
 
 func transient(err error) bool { return failure.Is(err, failure.Transient) }

@@ -3,6 +3,7 @@ package sink_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,32 @@ func TestRetry(t *testing.T) {
 				}
 			})
 		})
+		for limit, want := range map[time.Duration]time.Duration{
+			20 * time.Second: 17 * time.Second, 60 * time.Second: 57 * time.Second, 15 * time.Minute: time.Minute,
+			12 * time.Second: 10 * time.Second, // a sixth of the budget
+			8 * time.Second:  0,                // less says nothing of the sink
+		} {
+			t.Run(fmt.Sprint(name, " finds a sink down before its context ends in ", limit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{start: time.Now(), errs: []error{transient()}}
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					err := call(ctx, sink.Retry(s, sink.RetryOptions{}))
+					if want == 0 {
+						if !errors.Is(err, context.DeadlineExceeded) || failure.Marked(err) {
+							t.Fatal(err)
+						}
+						return
+					}
+					if _, reason := failure.Of(err); reason != failure.SinkDown || !strings.Contains(err.Error(), want.String()) {
+						t.Fatal(err)
+					}
+					if last := s.at[len(s.at)-1]; last != want {
+						t.Errorf("the last attempt was at %v, want %v", last, want)
+					}
+				})
+			})
+		}
 		t.Run(name+" is not tried again under an ended context", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{start: time.Now(), errs: []error{transient()}}

@@ -105,6 +105,7 @@ var allowed = map[string][]string{
 	"tests/bench":     {"pkg/sample"},
 	"tests/docs":      {"pkg/app"},
 	"tests/e2e":       {anything},
+	"tests/sim":       nil,
 	"tests/template":  nil,
 
 	"examples/extending": {"pkg/app", "pkg/failure", "pkg/frame", "pkg/record", "pkg/sink", "pkg/unit"},

@@ -53,6 +53,7 @@ type Outcome struct {
 	Response []byte        // of a handler that returned
 	Error    string        // of one that failed, as it told the Runtime API
 	Died     bool          // the process ended before it answered
+	Killed   bool          // the process ended by SIGKILL, as the system says
 	TimedOut bool          // it was killed because its time was over
 	Init     string        // the error of a process that did not get as far as to ask for an event
 	Took     time.Duration // from the event's hand-over to the answer
@@ -98,11 +99,20 @@ func (f *Function) Kill() bool {
 
 // Signal sends SIGKILL and does not wait: for a proxy that answers a call of the
 // very process.
-func (f *Function) Signal() bool {
+func (f *Function) Signal() bool { return f.signal(syscall.SIGKILL) }
+
+// Freeze stops the process where it is, until Thaw or its end. Both report
+// whether there was one to signal.
+func (f *Function) Freeze() bool { return f.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (f *Function) Thaw() bool { return f.signal(syscall.SIGCONT) }
+
+func (f *Function) signal(s syscall.Signal) bool {
 	f.mu.Lock()
 	p := f.process
 	f.mu.Unlock()
-	return p != nil && p.command.Process.Signal(syscall.SIGKILL) == nil
+	return p != nil && p.command.Process.Signal(s) == nil
 }
 
 // Starts is how many processes were started so far.
@@ -163,15 +173,16 @@ func (f *Function) Invoke(ctx context.Context, event []byte) (Outcome, error) {
 	case a := <-i.answer:
 		o.Response, o.Error = a.Response, a.Error
 	case <-p.ended:
-		o.Died = true
+		o.Died, o.Killed = true, p.killed()
 		select {
 		case a := <-i.answer: // it had answered
-			o.Response, o.Error, o.Died = a.Response, a.Error, false
+			o.Response, o.Error, o.Died, o.Killed = a.Response, a.Error, false, false
 		default:
 		}
 	case <-time.After(time.Until(i.deadline)):
 		o.TimedOut = true
 		p.kill()
+		o.Killed = p.killed()
 	case <-ctx.Done():
 		p.kill()
 		return o, ctx.Err()

@@ -19,6 +19,12 @@ import (
 type Mapping struct {
 	Client *sqs.Client
 	Queue  string
+	// Before is called with a message before a function is invoked with it; nil:
+	// nothing is.
+	Before func(m types.Message)
+	// Hasten makes a message that a function failed due at once, whatever that
+	// asked for.
+	Hasten bool
 	// Each is told of every invocation; nil: nobody is told.
 	Each func(m types.Message, o Outcome)
 }
@@ -61,6 +67,9 @@ func (m *Mapping) One(ctx context.Context, f *Function, message types.Message) e
 	if err != nil {
 		return err
 	}
+	if m.Before != nil {
+		m.Before(message)
+	}
 	o, err := f.Invoke(ctx, event)
 	if err != nil {
 		return err
@@ -78,12 +87,22 @@ func (m *Mapping) One(ctx context.Context, f *Function, message types.Message) e
 	if answer.BatchItemFailures == nil {
 		return errors.New("a reader answered without a list of failures, which not every mapping takes for success")
 	}
-	if len(answer.BatchItemFailures) > 0 {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+	if len(answer.BatchItemFailures) > 0 {
+		if !m.Hasten {
+			return nil
+		}
+		_, err = m.Client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
+		if _, taken := errors.AsType[*types.ReceiptHandleIsInvalid](err); taken {
+			return nil // it was due, and is another's by now, or a dead letter
+		}
+		return err
+	}
 	_, err = m.Client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
+	if _, late := errors.AsType[*types.ReceiptHandleIsInvalid](err); late { // of a delivery that lapsed
+		return nil
+	}
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Call is a request to AWS on its way through a Proxy.
 type Call struct {
-	Number  int    // 1 for the first one since the last Reset
+	Number  int    // 1 for the first one since the last Inject
 	Service string // s3, dynamodb, sqs, lambda, events, or as the signature names it
 	// Op is the operation, as PutItem; of S3 and Lambda the method, as GET.
 	Op   string
@@ -33,12 +33,14 @@ type Fault struct {
 	// Kill is called, when the call was lost, for the process to be killed; nil:
 	// the connection is cut.
 	Kill func()
-	// Status and Answer stand for the answer of a call that is not forwarded.
+	// Status and Answer stand for the answer of a call that is not forwarded or,
+	// with After, for one that is.
 	Status int
 	Answer string
 	Header http.Header
-	// Cut ends the answer's body after so many bytes; 0: it does not.
-	Cut int64
+	// Cut ends the answer's body after so many bytes, as Ends says; 0: it does not.
+	Cut  int64
+	Ends Ending
 	// Delay is waited before anything else.
 	Delay time.Duration
 }
@@ -49,9 +51,10 @@ type Proxy struct {
 
 	server *http.Server
 
-	mu    sync.Mutex
-	calls []Call             // since the last Reset
-	fault func(c Call) Fault // guarded by mu
+	mu     sync.Mutex
+	calls  []Call                  // since the last Inject
+	fault  func(c Call) Fault      // guarded by mu
+	routes map[string]http.Handler // guarded by mu
 }
 
 // NewProxy serves a proxy of the endpoint. Close ends it.
@@ -90,6 +93,22 @@ func (p *Proxy) Inject(f func(Call) Fault) {
 	p.fault, p.calls = f, nil
 }
 
+// Route gives the calls of a service to h in place of the endpoint.
+func (p *Proxy) Route(service string, h http.Handler) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.routes == nil {
+		p.routes = map[string]http.Handler{}
+	}
+	p.routes[service] = h
+}
+
+func (p *Proxy) route(service string) http.Handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.routes[service]
+}
+
 // Calls are those since the last Inject.
 func (p *Proxy) Calls() []Call {
 	p.mu.Lock()
@@ -111,7 +130,10 @@ func (p *Proxy) note(r *http.Request) (Call, Fault) {
 }
 
 func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Request) {
-	_, f := p.note(r)
+	c, f := p.note(r)
+	if h := p.route(c.Service); h != nil {
+		forward = h
+	}
 	if f.Delay > 0 {
 		select {
 		case <-time.After(f.Delay):
@@ -126,6 +148,9 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 	switch {
 	case f.Status != 0:
+		if f.After {
+			forward.ServeHTTP(discard{}, r.WithContext(context.WithoutCancel(r.Context())))
+		}
 		for name, values := range f.Header {
 			w.Header()[name] = values
 		}
@@ -138,7 +163,7 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 		forward.ServeHTTP(discard{}, r.WithContext(context.WithoutCancel(r.Context())))
 		lost()
 	case f.Cut > 0:
-		forward.ServeHTTP(&cut{ResponseWriter: w, left: f.Cut}, r)
+		forward.ServeHTTP(&cut{ResponseWriter: w, left: f.Cut, ends: f.Ends, gone: r.Context().Done()}, r)
 	default:
 		forward.ServeHTTP(w, r)
 	}
@@ -150,24 +175,6 @@ type discard struct{}
 func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) WriteHeader(int)             {}
-
-// cut resets the connection in mid-body.
-type cut struct {
-	http.ResponseWriter
-	left int64
-}
-
-func (c *cut) Write(b []byte) (int, error) {
-	if int64(len(b)) < c.left {
-		c.left -= int64(len(b))
-		return c.ResponseWriter.Write(b)
-	}
-	_, _ = c.ResponseWriter.Write(b[:c.left])
-	if f, ok := c.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
-	panic(http.ErrAbortHandler)
-}
 
 // describe tells what a request asks for; its body, if small, is read and put
 // back.

@@ -57,6 +57,12 @@ func (p *process) kill() bool {
 	return struck
 }
 
+// killed reports whether SIGKILL ended the process, which has ended.
+func (p *process) killed() bool {
+	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
 // api is the Runtime API, four routes.
 func (f *Function) api() http.Handler {
 	m := http.NewServeMux()

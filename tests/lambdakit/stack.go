@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go/logging"
 )
 
 // Stack is what functions share, made on the endpoint without a template: a
@@ -49,7 +51,7 @@ func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, err
 	if o.Visibility == 0 {
 		o.Visibility = 15 * time.Minute
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // each error is returned
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +81,9 @@ func (s *Stack) table(ctx context.Context) error {
 		KeySchema:            []dynamotypes.KeySchemaElement{key("pk", dynamotypes.KeyTypeHash), key("sk", dynamotypes.KeyTypeRange)},
 		AttributeDefinitions: []dynamotypes.AttributeDefinition{text("pk"), text("sk")},
 	})
+	if _, there := errors.AsType[*dynamotypes.ResourceInUseException](err); there {
+		return nil // the SDK asked twice: the name is nobody else's
+	}
 	return err
 }
 

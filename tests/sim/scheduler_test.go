@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -56,44 +55,14 @@ func (e entry) String() string {
 // epoch is when the clock of a bubble begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// actor is one invocation, or one operator's command.
-type actor struct {
-	s     *scheduler
-	name  string
-	order int
-	began time.Time
-
-	// Written by the scheduler, or by the actor's own effects.
-	dead   bool // crashed: nothing it does has an effect
-	until  time.Time
-	faults int // that it met
-	failed map[string]failed
-	cancel context.CancelFunc
-}
-
-// failed is the last error that an actor was given on a channel.
-type failed struct {
-	at     time.Time
-	streak int
-	burst  int // so many more follow
-}
-
-// ask is one effect that waits for its turn.
-type ask struct {
-	*actor
-	channel string
-	what    string
-	ready   time.Time
-	drawn   bool // its fate is decided on: it is slow
-	held    bool // not to be withdrawn
-	answer  chan fate
-}
-
 // fate is what becomes of an effect.
 type fate struct {
 	kind string
 	roll float64 // decides what the effect leaves open
 }
+
+// ticked is what the trace does not show.
+const ticked = "the schedule ticks"
 
 const (
 	applied     = ""
@@ -112,138 +81,11 @@ func newScheduler(seed uint64) *scheduler {
 	return &scheduler{rng: rand.New(rand.NewPCG(seed, 0)), arrived: make(chan struct{}, 1)}
 }
 
-// spawn runs body as an actor of its own.
-func (s *scheduler) spawn(name string, timeout time.Duration, body func(ctx context.Context, a *actor)) *actor {
-	s.mu.Lock()
-	s.actors++
-	s.alive++
-	a := &actor{s: s, name: fmt.Sprintf("%s-%d", name, s.actors), order: s.actors, began: time.Now(), failed: map[string]failed{}}
-	s.mu.Unlock()
-	ctx, cancel := context.WithCancel(context.Background())
-	a.cancel = cancel
-	stop := func() bool { return true }
-	if timeout > 0 {
-		// No two deadlines meet, nor does one meet anything that is round.
-		timeout += time.Duration(a.order)*time.Microsecond + 137
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		stop = time.AfterFunc(timeout+time.Second, func() { a.kill() }).Stop
-	}
-	go func() {
-		defer func() {
-			stop()
-			cancel()
-			a.cancel()
-			s.mu.Lock()
-			s.alive--
-			s.mu.Unlock()
-			s.wake()
-		}()
-		body(ctx, a)
-	}()
-	return a
-}
-
-// kill ends the actor, unless it is frozen.
-func (a *actor) kill() {
-	a.s.mu.Lock()
-	frozen := time.Now().Before(a.until)
-	if !frozen {
-		a.dead = true
-		a.faults++
-	}
-	a.s.mu.Unlock()
-	if !frozen {
-		a.cancel()
-	}
-}
-
 func (s *scheduler) wake() {
 	select {
 	case s.arrived <- struct{}{}:
 	default:
 	}
-}
-
-// do is one effect. The channel tells the things apart that an actor does at the
-// same time, of which it never has two on one channel.
-func (a *actor) do(ctx context.Context, channel, what string, apply func(ctx context.Context, roll float64) error) error {
-	k, err := a.ask(ctx, channel, what)
-	if err != nil {
-		return err
-	}
-	var f fate
-	select {
-	case f = <-k.answer:
-	case <-ctx.Done():
-		if a.s.withdraw(k) {
-			return ctx.Err()
-		}
-		f = <-k.answer
-	}
-	ctx = context.WithoutCancel(ctx) // the request is on its way
-	switch f.kind {
-	case notApplied:
-		return errFault
-	case crashBefore:
-		return errCrashed
-	}
-	err = apply(ctx, f.roll)
-	switch f.kind {
-	case answerLost:
-		return errFault
-	case crashAfter:
-		return errCrashed
-	}
-	return err
-}
-
-func (a *actor) ask(ctx context.Context, channel, what string) (*ask, error) {
-	s := a.s
-	s.mu.Lock()
-	defer s.wake()
-	defer s.mu.Unlock()
-	switch {
-	case a.dead:
-		return nil, errCrashed
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case slices.ContainsFunc(s.asks, func(k *ask) bool { return k.actor == a && k.channel == channel }):
-		s.broken = append(s.broken, fmt.Sprintf("simulation: %s asks twice on %s", a.name, channel))
-	}
-	now := time.Now()
-	k := &ask{actor: a, channel: channel, what: what, ready: now, answer: make(chan fate, 1)}
-	// After an error the actor has waited for a time of chance, between half of
-	// a bound that doubles and the bound: it acts at the bound.
-	if f, ok := a.failed[channel]; ok && f.streak > 0 {
-		k.ready = f.at.Add(upTo(now.Sub(f.at), 100*time.Millisecond))
-	}
-	if k.ready.Before(a.until) {
-		k.ready, k.held = a.until, true
-	}
-	s.asks = append(s.asks, k)
-	return k, nil
-}
-
-// upTo rounds d up to base or a doubling of it.
-func upTo(d, base time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	for base < d {
-		base *= 2
-	}
-	return base
-}
-
-func (s *scheduler) withdraw(k *ask) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.Index(s.asks, k)
-	if k.held || i < 0 {
-		return false
-	}
-	s.asks = slices.Delete(s.asks, i, i+1)
-	return true
 }
 
 // move is what can be done next: an ask that is answered, or something that
@@ -261,6 +103,8 @@ type rules interface {
 	// fate decides on an ask: how it ends, or how long it takes and whether it
 	// can be withdrawn meanwhile.
 	fate(k *ask) (f fate, slow time.Duration, frozen bool)
+	// stir is told of every effect, just before it.
+	stir(a *actor, what string)
 }
 
 // run goes on until end, or until over says so between two effects.
@@ -336,7 +180,9 @@ func (s *scheduler) make(r rules, all []move) {
 // serve decides on an ask and answers it.
 func (s *scheduler) serve(r rules, k *ask) {
 	var f fate
-	if !k.drawn {
+	if k.dead {
+		f.kind = crashBefore
+	} else if !k.drawn {
 		var slow time.Duration
 		var frozen bool
 		f, slow, frozen = r.fate(k)
@@ -362,6 +208,9 @@ func (s *scheduler) serve(r rules, k *ask) {
 	dead := a.dead
 	s.mu.Unlock()
 	s.note(a.name, k.what, f.kind)
+	if f.kind != notApplied && f.kind != crashBefore {
+		r.stir(a, k.what)
+	}
 	k.answer <- f
 	if dead {
 		synctest.Wait() // the effect comes before what ends with the process
@@ -388,6 +237,32 @@ func (s *scheduler) delay(k *ask, d time.Duration, frozen bool) {
 		}
 	}
 	s.record = append(s.record, entry{time.Now(), k.name, k.what, what})
+}
+
+// frozen are the asks of actors that are, in an order of their own.
+func (s *scheduler) frozen() []*ask {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*ask
+	for _, k := range s.asks {
+		if k.held && time.Now().Before(k.until) {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *ask) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.channel, b.channel)) })
+	return all
+}
+
+// thaw lets a frozen actor go on.
+func (s *scheduler) thaw(k *ask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.until = time.Now()
+	for _, o := range s.asks {
+		if o.actor == k.actor && o.held {
+			o.ready = k.until
+		}
+	}
 }
 
 // reap answers what a dead actor asks.
@@ -444,9 +319,13 @@ func (s *scheduler) law(format string, args ...any) {
 	s.record = append(s.record, entry{time.Now(), "", text, ""})
 }
 
+// trace is what happened, without the looks at no job.
 func (s *scheduler) trace() string {
 	var b strings.Builder
 	for _, e := range s.record {
+		if e.fate == applied && (e.what == ticked || e.what == "Live") {
+			continue
+		}
 		fmt.Fprintln(&b, e)
 	}
 	return b.String()

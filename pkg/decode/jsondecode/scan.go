@@ -109,7 +109,12 @@ func (s *scanner) object(i int, want *node, depth int) int {
 		if i++; i < len(s.b) && s.b[i] <= ' ' {
 			i = s.space(i)
 		}
-		if i = s.member(i, child, depth); i < 0 {
+		if child != nil {
+			i = s.member(i, child, depth)
+		} else {
+			i = s.value(i, nil, depth)
+		}
+		if i < 0 {
 			return -1
 		}
 		if i < len(s.b) && s.b[i] <= ' ' {

@@ -1,0 +1,171 @@
+package aws_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// stack is one that was deployed.
+type stack struct {
+	name    string
+	source  string // bucket
+	outputs map[string]string
+	mapping string // id of the one from the feed to the reader
+
+	config    aws.Config
+	formation *cloudformation.Client
+	functions *lambda.Client
+	s3        *s3.Client
+	sqs       *sqs.Client
+	dynamo    *dynamodb.Client
+	events    *eventbridge.Client
+}
+
+// deploy deploys a stack under a name that is new: an endpoint may keep the
+// processes of an earlier one for a while.
+func deploy(ctx context.Context) (*stack, error) {
+	name := "t" + strings.ToLower(rand.Text())
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &stack{
+		name: name, source: name + "-source", outputs: map[string]string{}, config: cfg,
+		formation: cloudformation.NewFromConfig(cfg), functions: lambda.NewFromConfig(cfg),
+		sqs: sqs.NewFromConfig(cfg), dynamo: dynamodb.NewFromConfig(cfg), events: eventbridge.NewFromConfig(cfg),
+		s3: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
+	}
+	if _, err := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.source}); err != nil {
+		return nil, err
+	}
+	// Two deliveries: the second one comes 15 s after a failure.
+	c := exec.CommandContext(ctx, "localstack/stack", "deploy", name,
+		"SourceBucket="+s.source, "ReaderTimeout=60", "MaximumConcurrency=4", "MaxReceives=2")
+	c.Dir = root
+	c.Env = append(os.Environ(), "PIPELINE=tests/aws/testdata/pipeline.yaml")
+	if out, err := c.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", c, err, out)
+	}
+	return s, s.find(ctx)
+}
+
+// find reads what was deployed.
+func (s *stack) find(ctx context.Context) error {
+	found, err := s.formation.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &s.name})
+	if err != nil {
+		return err
+	}
+	for _, o := range found.Stacks[0].Outputs {
+		s.outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	mappings, err := s.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(s.name + "-reader")})
+	if err != nil {
+		return err
+	}
+	if n := len(mappings.EventSourceMappings); n != 1 {
+		return fmt.Errorf("the reader has %d mappings", n)
+	}
+	s.mapping = aws.ToString(mappings.EventSourceMappings[0].UUID)
+	return nil
+}
+
+func (s *stack) delete(ctx context.Context) error {
+	_, err := s.formation.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &s.name})
+	return err
+}
+
+// place splits an output that is s3://bucket/prefix/.
+func (s *stack) place(output string) (bucket, prefix string) {
+	bucket, prefix, _ = strings.Cut(strings.TrimPrefix(s.outputs[output], "s3://"), "/")
+	return bucket, prefix
+}
+
+// reading says whether the queue is polled for the reader.
+func (s *stack) reading(t *testing.T, on bool) {
+	t.Helper()
+	_, err := s.functions.UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{UUID: &s.mapping, Enabled: &on})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pause keeps the queue from being polled until resume or the test's end.
+func (s *stack) pause(t *testing.T) (resume func()) {
+	t.Helper()
+	s.reading(t, false)
+	resume = func() { s.reading(t, true) }
+	t.Cleanup(func() {
+		on := true
+		_, err := s.functions.UpdateEventSourceMapping(context.WithoutCancel(t.Context()), &lambda.UpdateEventSourceMappingInput{UUID: &s.mapping, Enabled: &on})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return resume
+}
+
+// configure deploys a function with a variable set, which its pipeline file
+// refers to; back deploys it as it was.
+func (s *stack) configure(t *testing.T, function, name, value string) (back func()) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // back is for cleanups, too
+	function = s.name + "-" + function
+	was, err := s.functions.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &function})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(vars map[string]string) {
+		t.Helper()
+		_, err := s.functions.UpdateFunctionConfiguration(ctx, &lambda.UpdateFunctionConfigurationInput{
+			FunctionName: &function, Environment: &types.Environment{Variables: vars},
+		})
+		if err == nil {
+			err = lambda.NewFunctionUpdatedV2Waiter(s.functions, func(o *lambda.FunctionUpdatedV2WaiterOptions) { o.MinDelay = 100 * time.Millisecond }).
+				Wait(ctx, &lambda.GetFunctionInput{FunctionName: &function}, time.Minute)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	vars := map[string]string{name: value}
+	for k, v := range was.Environment.Variables {
+		vars[k] = v
+	}
+	set(vars)
+	return func() { set(was.Environment.Variables) }
+}
+
+// invoke calls a function and returns its answer.
+func (s *stack) invoke(t *testing.T, function, event string) string {
+	t.Helper()
+	out, err := s.functions.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String(s.name + "-" + function), Payload: []byte(event)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.FunctionError != nil {
+		t.Fatalf("%s: %s", function, out.Payload)
+	}
+	return string(out.Payload)
+}
+
+// tick does what the schedule does each minute.
+func (s *stack) tick(t *testing.T) {
+	t.Helper()
+	s.invoke(t, "finalizer", "{}")
+}

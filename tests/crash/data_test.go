@@ -1,0 +1,237 @@
+package crash_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// put puts n rows of so many bytes, which name the key and themselves, under
+// in/key. A key that ends in .gz is compressed.
+func (w *world) put(t *testing.T, key string, n, size int) {
+	t.Helper()
+	var text bytes.Buffer
+	w.mu.Lock()
+	for i := range n {
+		row := fmt.Sprintf(`{"from":%q,"row":%d,"fill":"`, key, i)
+		row += strings.Repeat("-", max(0, size-len(row)-3)) + `"}`
+		text.WriteString(row + "\n")
+		w.want[row]++
+	}
+	w.mu.Unlock()
+	body := text.Bytes()
+	if strings.HasSuffix(key, ".gz") {
+		body = squeeze(t, body)
+	}
+	w.write(t, key, body)
+}
+
+func squeeze(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func (w *world) write(t *testing.T, key string, body []byte) {
+	t.Helper()
+	key = "in/" + key
+	if _, err := w.S3.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &w.Name, Key: &key, Body: bytes.NewReader(body)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anchor is a key under in/ that a unit begins at, whatever was before it.
+func anchor(key string) string {
+	for i := 0; ; i++ {
+		k := fmt.Sprintf("%s-%d", key, i)
+		if sum := sha256.Sum256([]byte("in/" + k)); sum[0] == 0 && sum[1]&0xC0 == 0 {
+			return k
+		}
+	}
+}
+
+// objects are those under a prefix of the bucket.
+func (w *world) objects(t *testing.T, prefix string) []unit.Object {
+	t.Helper()
+	var all []unit.Object
+	pages := s3.NewListObjectsV2Paginator(w.S3, &s3.ListObjectsV2Input{Bucket: &w.Name, Prefix: &prefix})
+	for pages.HasMorePages() {
+		p, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range p.Contents {
+			all = append(all, unit.Object{Key: *o.Key, Size: *o.Size, ETag: *o.ETag, LastModified: *o.LastModified})
+		}
+	}
+	return all
+}
+
+// bodies reads the objects under a prefix, by key.
+func (w *world) bodies(t *testing.T, prefix string) map[string][]byte {
+	t.Helper()
+	var (
+		mu  sync.Mutex
+		all = map[string][]byte{}
+		g   errgroup.Group
+	)
+	g.SetLimit(8)
+	for _, o := range w.objects(t, prefix) {
+		g.Go(func() error {
+			got, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Name, Key: &o.Key})
+			if err != nil {
+				return err
+			}
+			defer got.Body.Close()
+			b, err := io.ReadAll(got.Body)
+			mu.Lock()
+			defer mu.Unlock()
+			all[o.Key] = b
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// checkRows compares what was put with what came out, row by row.
+func (w *world) checkRows(t *testing.T) {
+	t.Helper()
+	got := map[string]int{}
+	for _, b := range w.bodies(t, "out/") {
+		for row := range strings.Lines(string(b)) {
+			got[strings.TrimSuffix(row, "\n")]++
+		}
+	}
+	lost, repeated, strange := 0, 0, 0
+	for row, n := range w.want {
+		switch {
+		case got[row] < n:
+			lost++
+		case got[row] > n:
+			repeated++
+		}
+	}
+	for row := range got {
+		if w.want[row] == 0 {
+			strange++
+		}
+	}
+	if lost+repeated+strange > 0 {
+		t.Errorf("of %d rows: %d lost, %d repeated, and %d that were not put", len(w.want), lost, repeated, strange)
+	}
+}
+
+// plan is what the listing of a prefix under in/ comes to, as if it were done
+// once: unit ids.
+func (w *world) plan(t *testing.T, prefix string) map[unit.ID]bool {
+	t.Helper()
+	ids := map[unit.ID]bool{}
+	take := func(u *unit.Unit) error {
+		ids[u.ID()] = true
+		return nil
+	}
+	p := plan.NewPacker(plan.Options{Job: "any", Run: 1, Bucket: w.Name, Target: 1 << 20})
+	for _, o := range w.objects(t, "in/"+prefix) {
+		if o.Size == 0 {
+			continue
+		}
+		cut := &plan.Cut{Delimiter: '\n'}
+		if strings.HasSuffix(o.Key, ".gz") {
+			cut = nil
+		}
+		if err := p.Add(o, cut, take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Flush(take); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// unitOf is the id of the unit that holds an object alone.
+func (w *world) unitOf(t *testing.T, key string) unit.ID {
+	t.Helper()
+	o := w.objects(t, key)
+	if len(o) != 1 {
+		t.Fatalf("%d objects begin with %s", len(o), key)
+	}
+	return (&unit.Unit{Job: "any", Run: 1, Bucket: w.Name, Objects: o}).ID()
+}
+
+// items are the units in the table, by job, each with its state.
+func (w *world) items(t *testing.T) map[string]map[unit.ID]string {
+	t.Helper()
+	jobs := map[string]map[unit.ID]string{}
+	pages := dynamodb.NewScanPaginator(w.Dynamo, &dynamodb.ScanInput{TableName: &w.Name})
+	for pages.HasMorePages() {
+		p, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range p.Items {
+			pk, sk := text(i["pk"]), text(i["sk"])
+			parts := strings.Split(pk, "#")
+			if len(parts) != 3 || parts[2] == "todo" || !strings.HasPrefix(sk, "s3-") {
+				continue
+			}
+			if jobs[parts[1]] == nil {
+				jobs[parts[1]] = map[unit.ID]string{}
+			}
+			jobs[parts[1]][unit.ID(sk)] = text(i["state"])
+		}
+	}
+	return jobs
+}
+
+func text(v dynamotypes.AttributeValue) string {
+	if s, ok := v.(*dynamotypes.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// report is that of the job as it stands; it must be of that state.
+func (w *world) report(t *testing.T, job string, state report.State) *report.Report {
+	t.Helper()
+	m := w.meta(t, job)
+	key := "reports/" + report.Key(job, m.Run, m.Generation)
+	got, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Name, Key: &key})
+	if err != nil {
+		t.Fatalf("job %s is %s: %v", job, m.State, err)
+	}
+	defer got.Body.Close()
+	var r report.Report
+	if err := json.NewDecoder(got.Body).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	if r.State != state || string(m.State) != string(state) {
+		t.Errorf("job %s is %s, and its report says %s: %s, want %s", job, m.State, r.State, r.Reason, state)
+	}
+	return &r
+}

@@ -1,0 +1,83 @@
+package crash_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/tests/lambdakit"
+)
+
+// TestReaderKilledAtEveryCall gives each kill a job of one unit, so that each
+// meets the first reader of a job and the last, which asks for the proof.
+func TestReaderKilledAtEveryCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Second}, pipeline("1MiB", ""))
+	schedule := w.serve(t, finalizer, 2)[0]
+	list := w.start(t, lister, lambdakit.Options{})
+	list.proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
+		if c.Service == "lambda" { // to ask for a proof, too early
+			f.Status = 202
+		}
+		return f
+	})
+	start := func(job string) {
+		w.put(t, job+"/a", 3, 0)
+		w.put(t, job+"/b.gz", 3, 0)
+		w.put(t, job+"/c", 2, 0)
+		list.invoke(t, fmt.Sprintf(`{"job":%q,"url":"s3://%s/in/%s/"}`, job, w.Name, job))
+	}
+
+	start("whole")
+	first := w.start(t, reader, lambdakit.Options{})
+	done := make(chan []lambdakit.Call, 1)
+	stop := w.poll(t, hooks{after: func(f *function, _ delivery, _ lambdakit.Outcome) { done <- f.proxy.Calls() }}, first)
+	calls := <-done
+	stop()
+
+	var (
+		mu     sync.Mutex
+		all    = strikes(calls)
+		of     = map[string]strike{} // by job
+		traps  = map[*function]*trap{}
+		struck = map[strike]bool{}
+	)
+	for _, s := range all {
+		start(s.String())
+		of[s.String()] = s
+	}
+	w.poll(t, hooks{
+		before: func(f *function, d delivery) {
+			mu.Lock()
+			defer mu.Unlock()
+			if traps[f] = nil; d.receives == 1 {
+				traps[f] = set(f, of[d.job])
+			} else {
+				f.proxy.Inject(nil)
+			}
+		},
+		after: func(f *function, d delivery, o lambdakit.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch tr := traps[f]; {
+			case tr != nil:
+				struck[tr.strike] = tr.struck(t, o)
+				t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
+			case !o.OK():
+				t.Errorf("delivery %d of %s: %+v", d.receives, d.job, o)
+			}
+		},
+	}, first, w.start(t, reader, lambdakit.Options{}))
+	w.until(t, schedule, 8*time.Second)
+
+	check(t, all, struck)
+	w.checkRows(t)
+	for job := range of {
+		r := w.report(t, job, report.Completed)
+		if r.Units.Done != 1 || r.Records.In != 8 || r.Records.Out != 8 {
+			t.Errorf("job %s: %+v, %+v", job, r.Units, r.Records)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
+	"github.com/spate-go/spate/pkg/unit"
+	"github.com/spate-go/spate/tests/lambdakit"
+)
+
+// world is a stack, what was put into its source, and the functions on it.
+type world struct {
+	*lambdakit.Stack
+	lambda   *lambdakit.Lambda
+	ledger   *dynamoledger.Ledger
+	pipeline string
+
+	mu   sync.Mutex
+	want map[string]int // rows that were put; guarded by mu
+}
+
+// pipeline moves lines as they are; job holds further keys of that section.
+func pipeline(target, job string) string {
+	return fmt.Sprintf(`pipeline: {name: crash, threads: 1}
+source:
+  s3: {url: "${SOURCE_URL}", target: %s}
+feed:
+  sqs: {queue_url: "${FEED_QUEUE_URL:-}", visibility: 5s}
+job: {table: "${JOB_TABLE:-}"%s}
+framing: {ndjson: {max_record: 1MiB}}
+sink: {s3: {url: "${OUTPUT_URL}"}}
+`, target, job)
+}
+
+func newWorld(t *testing.T, o lambdakit.StackOptions, pipeline string) *world {
+	t.Helper()
+	s, err := lambdakit.NewStack(t.Context(), endpoint(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		Stack: s, lambda: new(lambdakit.Lambda), pipeline: pipeline, want: map[string]int{},
+		ledger: dynamoledger.New(s.Dynamo, s.Name, dynamoledger.Options{}),
+	}
+	t.Cleanup(w.lambda.Close)
+	return w
+}
+
+// function is an execution environment with its way to AWS.
+type function struct {
+	*lambdakit.Function
+	proxy *lambdakit.Proxy
+}
+
+// start makes a function of a binary. Its processes must not end by a race or a
+// panic.
+func (w *world) start(t *testing.T, binary string, o lambdakit.Options) *function {
+	t.Helper()
+	p, err := lambdakit.NewProxy(w.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Route("lambda", w.lambda)
+	f, err := w.Deploy(t.TempDir(), filepath.Join(bin, binary), w.pipeline, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = f.Close(), p.Close() // nothing is left to lose
+		logs := f.Logs()
+		if strings.Contains(logs, "DATA RACE") || strings.Contains(logs, "\ngoroutine ") {
+			t.Errorf("%s: %s", binary, logs)
+		}
+		if t.Failed() {
+			t.Logf("%s, its last words:\n%s", binary, logs[max(0, len(logs)-3000):])
+		}
+	})
+	return &function{f, p}
+}
+
+// serve starts n functions that are invoked by the name that the stack gives to
+// functions of that kind.
+func (w *world) serve(t *testing.T, kind string, n int) []*function {
+	t.Helper()
+	var fs []*function
+	var registered []*lambdakit.Function
+	for range n {
+		f := w.start(t, kind, lambdakit.Options{})
+		fs, registered = append(fs, f), append(registered, f.Function)
+	}
+	w.lambda.Register(w.Name+"-"+kind, registered...)
+	return fs
+}
+
+// invoke invokes f with an event that it is to handle well.
+func (f *function) invoke(t *testing.T, event string) lambdakit.Outcome {
+	t.Helper()
+	o, err := f.Invoke(t.Context(), []byte(event))
+	if err != nil || !o.OK() {
+		t.Fatalf("event %s: %v, %+v\n%s", event, err, o, f.Logs())
+	}
+	return o
+}
+
+// delivery is a message on its way to a reader.
+type delivery struct {
+	types.Message
+	job      string
+	unit     unit.ID
+	receives int
+}
+
+func deliveryOf(m types.Message) delivery {
+	named := func(name string) string { return aws.ToString(m.MessageAttributes[name].StringValue) }
+	n, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+	return delivery{m, named("spate-job"), unit.ID(named("spate-unit")), n}
+}
+
+// hooks are told of each invocation of a reader.
+type hooks struct {
+	before func(f *function, d delivery)
+	after  func(f *function, d delivery, o lambdakit.Outcome)
+}
+
+// poll gives what is in the feed to readers, until the test ends or stop is
+// called, which waits.
+func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, f := range readers {
+		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Feed}
+		if h.before != nil {
+			m.Before = func(m types.Message) { h.before(f, deliveryOf(m)) }
+		}
+		if h.after != nil {
+			m.Each = func(m types.Message, o lambdakit.Outcome) { h.after(f, deliveryOf(m), o) }
+		}
+		wg.Go(func() {
+			if err := m.Run(ctx, f.Function); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	stop = func() {
+		cancel()
+		wg.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// until waits until no job is live, and ticks meanwhile, as the schedule does.
+func (w *world) until(t *testing.T, schedule *function, every time.Duration) {
+	t.Helper()
+	tick, end := time.Now(), time.Now().Add(2*time.Minute)
+	for ; ; time.Sleep(200 * time.Millisecond) {
+		live, err := w.ledger.Live(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case len(live) == 0:
+			return
+		case time.Now().After(end):
+			t.Fatalf("%d jobs did not end: %v", len(live), live)
+		case time.Now().After(tick):
+			schedule.invoke(t, "{}")
+			tick = time.Now().Add(every)
+		}
+	}
+}
+
+func (w *world) meta(t *testing.T, job string) ledger.Meta {
+	t.Helper()
+	m, err := w.ledger.Meta(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// drain takes what is there off the feed, and says of which units it is.
+func (w *world) drain(t *testing.T) []unit.ID { return w.empty(t, w.Feed) }
+
+// letters takes what is there off the dead-letter queue, likewise.
+func (w *world) letters(t *testing.T) []unit.ID { return w.empty(t, w.Dead) }
+
+func (w *world) empty(t *testing.T, queue string) (ids []unit.ID) {
+	t.Helper()
+	for {
+		out, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl: &queue, MaxNumberOfMessages: 10, MessageAttributeNames: []string{"All"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Messages) == 0 {
+			return ids
+		}
+		for _, m := range out.Messages {
+			ids = append(ids, deliveryOf(m).unit)
+		}
+	}
+}

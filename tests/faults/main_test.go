@@ -1,0 +1,61 @@
+// Package faults_test gives the functions' own binaries wrong answers of AWS,
+// through a proxy, and looks what becomes of their jobs: completed with every row
+// once, failed with object and reason named, or halted with what is to be mended
+// named; and never a unit used up by what is no fault of its own.
+//
+// All tests are parallel, for they wait more than they work: the waits between
+// retries are the real ones. Each has a stack of its own.
+package faults_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/spate-go/spate/tests/lambdakit"
+)
+
+// bin is where the binaries are, built once, before the tests run.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "spate-faults-")
+	if err != nil {
+		panic(err)
+	}
+	bin = dir
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == flag.Lookup("test.parallel").DefValue {
+		_ = flag.Set("test.parallel", "20") // they sleep
+	}
+	code := 1
+	if err := build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func build() error {
+	if os.Getenv("AWS_ENDPOINT_URL") == "" {
+		return nil // nothing will run
+	}
+	return lambdakit.Build(bin, "functions/lister", "functions/reader", "functions/finalizer", "cmd/spate")
+}
+
+// endpoint is where the tests' stacks are made.
+func endpoint(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("AWS_ENDPOINT_URL")
+	if url != "" {
+		return url
+	}
+	if os.Getenv("SPATE_TEST_AWS") == "required" {
+		t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
+	}
+	t.Skip("AWS_ENDPOINT_URL is not set")
+	return ""
+}

@@ -1,0 +1,110 @@
+package lambdakit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
+)
+
+// Rows are what was put into a stack's source, each a line that names its object
+// and itself, to be compared with what its sink holds.
+type Rows struct {
+	stack *Stack
+
+	mu  sync.Mutex
+	put map[string][]string // by key; guarded by mu
+}
+
+// NewRows returns no rows.
+func NewRows(s *Stack) *Rows { return &Rows{stack: s, put: map[string][]string{}} }
+
+// Put writes an object of n rows of so many bytes.
+func (r *Rows) Put(ctx context.Context, key string, n, size int) error {
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"from":%q,"row":%d,"fill":"`, key, i)
+		rows[i] += strings.Repeat("-", max(0, size-len(rows[i])-3)) + `"}`
+	}
+	r.mu.Lock()
+	r.put[key] = rows
+	r.mu.Unlock()
+	body := strings.NewReader(strings.Join(rows, "\n") + "\n")
+	_, err := r.stack.S3.PutObject(ctx, &s3.PutObjectInput{Bucket: &r.stack.Name, Key: &key, Body: body})
+	return err
+}
+
+// Compare says how the lines of the objects under a prefix differ from the rows
+// that were put, those of some keys left out; "" if they do not.
+func (r *Rows) Compare(ctx context.Context, under string, without ...string) (string, error) {
+	got, err := r.lines(ctx, under)
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wanted, lost, repeated := 0, 0, 0
+	for key, rows := range r.put {
+		if slices.Contains(without, key) {
+			continue
+		}
+		for _, row := range rows {
+			wanted++
+			switch n := got[row]; {
+			case n == 0:
+				lost++
+			case n > 1:
+				repeated++
+			}
+			delete(got, row)
+		}
+	}
+	if lost+repeated+len(got) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("of %d rows %d are lost and %d repeated, and there are %d others", wanted, lost, repeated, len(got)), nil
+}
+
+// lines counts the lines of the objects under a prefix.
+func (r *Rows) lines(ctx context.Context, under string) (map[string]int, error) {
+	var (
+		mu    sync.Mutex
+		lines = map[string]int{}
+		pages = s3.NewListObjectsV2Paginator(r.stack.S3, &s3.ListObjectsV2Input{Bucket: &r.stack.Name, Prefix: &under})
+	)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(8)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range page.Contents {
+			g.Go(func() error {
+				b, err := r.read(ctx, *o.Key)
+				mu.Lock()
+				defer mu.Unlock()
+				for line := range bytes.Lines(b) {
+					lines[string(bytes.TrimSuffix(line, []byte("\n")))]++
+				}
+				return err
+			})
+		}
+	}
+	return lines, g.Wait()
+}
+
+func (r *Rows) read(ctx context.Context, key string) ([]byte, error) {
+	out, err := r.stack.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.stack.Name, Key: &key})
+	if err != nil {
+		return nil, err
+	}
+	defer out.Body.Close()
+	return io.ReadAll(out.Body)
+}

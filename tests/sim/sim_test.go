@@ -1,0 +1,214 @@
+// Package sim_test runs a stack in one process under one clock: the real lister,
+// readers with their pipe, finalizer and commands over a ledger, a queue, a
+// bucket and a sink, with everything going wrong that may, as a seed decides.
+// It knows no service.
+//
+// The law: after the faults stop, every job comes to an end by itself, and none
+// ended without every row of every unit. A seed replays exactly.
+package sim_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+var (
+	seeds = flag.Int("sim.seeds", 2000, "how many seeds to run")
+	first = flag.Uint64("sim.first", 0, "the first of them")
+	all   = flag.Bool("sim.all", false, "go on after a seed that fails, and show laws alone")
+	one   = flag.Int64("sim.seed", -1, "the only seed to run, with its trace")
+)
+
+func TestEveryJobComesToItsEnd(t *testing.T) {
+	if *one >= 0 {
+		w := bubble(t, uint64(*one))
+		t.Logf("kinds %v\n%s", w.kinds, w.trace())
+		breaches(t, w)
+		return
+	}
+	var next atomic.Uint64
+	next.Store(*first)
+	var mu sync.Mutex
+	steps, ends := 0, map[ledger.State]int{}
+	t.Run("seeds", func(t *testing.T) {
+		for n := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				for {
+					seed := next.Add(1) - 1
+					if seed >= *first+uint64(*seeds) || t.Failed() && !*all {
+						return
+					}
+					w := bubble(t, seed)
+					breaches(t, w)
+					mu.Lock()
+					steps += w.steps
+					for _, s := range w.laws.verdicts {
+						ends[s]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	t.Logf("%d effects; storms ended as %v", steps, ends)
+}
+
+func TestASeedReplaysExactly(t *testing.T) {
+	for seed := range uint64(100) {
+		var digests [2]uint64
+		var traces [2]string
+		for i := range digests {
+			w := bubble(t, seed)
+			digests[i], traces[i] = w.digest(), w.trace()
+		}
+		if digests[0] != digests[1] {
+			a, b := strings.Split(traces[0], "\n"), strings.Split(traces[1], "\n")
+			for i := range min(len(a), len(b)) {
+				if a[i] != b[i] {
+					t.Fatalf("seed %d differs at line %d:\n%s\n%s", seed, i, a[i], b[i])
+				}
+			}
+			t.Fatalf("seed %d: %d and %d lines", seed, len(a), len(b))
+		}
+	}
+}
+
+// bubble is the story of a seed under a clock of its own.
+func bubble(t *testing.T, seed uint64) (w *world) {
+	synctest.Test(t, func(*testing.T) { w = story(seed) })
+	return w
+}
+
+func breaches(t *testing.T, w *world) {
+	t.Helper()
+	if len(w.broken) > 0 {
+		tail := w.trace()
+		if *one >= 0 || *all {
+			tail = ""
+		} else if n := len(tail); n > 6000 {
+			tail = "…" + tail[n-6000:]
+		}
+		t.Errorf("seed %d (go test ./tests/sim -sim.seed %d shows all of it):\n%s\n%s", w.seed, w.seed, strings.Join(w.broken, "\n"), tail)
+	}
+}
+
+// long is more than a job takes to its end once nothing goes wrong any more:
+// each of its re-sends takes a window, and each of their deliveries a backoff.
+const long = 8 * time.Hour
+
+// story is a seed's: a storm, and then what must come of it.
+func story(seed uint64) *world {
+	w := draw(seed)
+	defer w.stop()
+	w.operator("start")
+	w.run(w, time.Now().Add(10*time.Hour), func() bool { return w.quiet })
+	w.rests()
+	m := w.meta()
+	w.laws.verdicts = append(w.laws.verdicts, m.State)
+	w.mend()
+	if m.State == "" { // it was never started
+		w.operator("start")
+		w.rests()
+		m = w.meta()
+	}
+	if !m.State.Ended() { // halted, which is an end while its cause lasts
+		w.operator("resume")
+		w.ends()
+		m = w.meta()
+	}
+	if m.State == ledger.Failed {
+		w.mend()
+		w.operator("redrive")
+		w.ends()
+		if m = w.meta(); m.State != ledger.Completed {
+			w.law("all is well again, and the job that was redriven %s", m.State)
+		}
+	}
+	w.again()
+	return w
+}
+
+// rests goes on until nothing does any more, and then for a while.
+func (w *world) rests() {
+	if len(w.broken) > 0 {
+		return
+	}
+	w.run(w, time.Now().Add(long), w.still)
+	if !w.still() {
+		w.law("the job is %s, and no end to it", w.meta().State)
+	}
+	if len(w.broken) > 0 {
+		return
+	}
+	w.laws.rest()
+	m := w.meta()
+	w.laws.restful = m.Halt == nil || m.State.Ended() || !w.sink.down
+	w.run(w, time.Now().Add(35*time.Minute), func() bool { return false })
+	w.laws.restful = false
+	if n := w.meta(); n.State != m.State || n.Generation != m.Generation {
+		w.law("the job was at rest as %s and is %s", m.State, n.State)
+	}
+	w.laws.rest()
+}
+
+// still reports whether nothing goes on: nobody is at work, nothing waits, and
+// the job has ended or cannot go on.
+func (w *world) still() bool {
+	w.mu.Lock()
+	alive := w.alive
+	w.mu.Unlock()
+	if alive > 0 || len(w.queue.messages) > 0 {
+		return false
+	}
+	m := w.meta()
+	if m.State.Ended() {
+		live, err := w.ledger.Live(context.Background())
+		return err == nil && len(live) == 0
+	}
+	return m.State == "" || m.Halt != nil && (m.Halt.Reason != "sink_down" || w.sink.down)
+}
+
+// ends goes on until the job has ended.
+func (w *world) ends() {
+	w.rests()
+	if m := w.meta(); len(w.broken) == 0 && !m.State.Ended() {
+		w.law("the job is %s", m.State)
+	}
+}
+
+// again starts the next run: it completes, and reads only what was not done.
+func (w *world) again() {
+	if len(w.broken) > 0 {
+		return
+	}
+	reads, before := w.store.reads, w.meta()
+	w.operator("start")
+	w.ends()
+	if len(w.broken) > 0 {
+		return
+	}
+	m := w.meta()
+	if m.State != ledger.Completed || m.Run != before.Run+1 {
+		w.law("run %d is %s", m.Run, m.State)
+	}
+	want := 0
+	for id := range w.laws.units[m.Run] {
+		if _, known := w.laws.units[before.Run][id]; !known {
+			want++
+		}
+	}
+	if before.State == ledger.Completed && want == 0 && w.store.reads != reads {
+		w.law("run %d reads what run %d has done", m.Run, before.Run)
+	}
+}
