@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/spate-go/spate/pkg/ledger"
-
 	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/ledger"
 )
 
 // connector reaches a stack: the one of that name, where it has one, in all that

@@ -2,17 +2,15 @@ package control
 
 import "cmp"
 
-// Stack says where the parts of a deployed stack are. Its fields are the outputs
-// of the template; "" is what is not known.
+// Stack says where the parts of a deployed stack are that commands ask. "" is
+// what is not known.
 type Stack struct {
 	Table         string // of the ledger
 	FeedURL       string // of the feed's queue
 	DeadLetterURL string // of the feed's dead-letter queue
 	ReportURL     string // s3://bucket/prefix/
 	Lister        string // function, by name or ARN
-	Reader        string
 	Finalizer     string
-	EventBus      string
 }
 
 // Or fills in from other what s leaves open.
@@ -23,9 +21,7 @@ func (s Stack) Or(other Stack) Stack {
 		DeadLetterURL: cmp.Or(s.DeadLetterURL, other.DeadLetterURL),
 		ReportURL:     cmp.Or(s.ReportURL, other.ReportURL),
 		Lister:        cmp.Or(s.Lister, other.Lister),
-		Reader:        cmp.Or(s.Reader, other.Reader),
 		Finalizer:     cmp.Or(s.Finalizer, other.Finalizer),
-		EventBus:      cmp.Or(s.EventBus, other.EventBus),
 	}
 }
 
@@ -37,9 +33,7 @@ func Outputs(value func(key string) string) Stack {
 		DeadLetterURL: value("DeadLetterQueueUrl"),
 		ReportURL:     value("ReportUrl"),
 		Lister:        value("ListerFunction"),
-		Reader:        value("ReaderFunction"),
 		Finalizer:     value("FinalizerFunction"),
-		EventBus:      value("EventBus"),
 	}
 }
 
@@ -52,6 +46,5 @@ func Environment(value func(name string) string) Stack {
 		ReportURL:     value("REPORT_URL"),
 		Lister:        value("LISTER_FUNCTION"),
 		Finalizer:     value("FINALIZER_FUNCTION"),
-		EventBus:      value("EVENT_BUS"),
 	}
 }

@@ -15,11 +15,11 @@ func TestAStackIsReadFromOutputsAndEnvironment(t *testing.T) {
 	for name, c := range map[string]struct{ got, want control.Stack }{
 		"outputs": {control.Outputs(named), control.Stack{
 			Table: "the JobTable", FeedURL: "the FeedQueueUrl", DeadLetterURL: "the DeadLetterQueueUrl", ReportURL: "the ReportUrl",
-			Lister: "the ListerFunction", Reader: "the ReaderFunction", Finalizer: "the FinalizerFunction", EventBus: "the EventBus",
+			Lister: "the ListerFunction", Finalizer: "the FinalizerFunction",
 		}},
 		"environment": {control.Environment(named), control.Stack{
 			Table: "the JOB_TABLE", FeedURL: "the FEED_QUEUE_URL", DeadLetterURL: "the DEAD_LETTER_QUEUE_URL", ReportURL: "the REPORT_URL",
-			Lister: "the LISTER_FUNCTION", Finalizer: "the FINALIZER_FUNCTION", EventBus: "the EVENT_BUS",
+			Lister: "the LISTER_FUNCTION", Finalizer: "the FINALIZER_FUNCTION",
 		}},
 	} {
 		if d := cmp.Diff(c.want, c.got); d != "" {

@@ -41,7 +41,7 @@ func (s *Shared) look(ctx context.Context, job string) error {
 		return s.finish(ctx, job)
 	}
 	listErr := s.list(ctx, meta) // keeps nothing that is published from being read
-	l := &look{Shared: s, now: time.Now().Round(0), meta: meta}
+	l := &look{Shared: s, meta: meta}
 	if err := l.observe(ctx); err != nil {
 		return errors.Join(listErr, err)
 	}
@@ -58,9 +58,11 @@ func (s *Shared) look(ctx context.Context, job string) error {
 }
 
 // list starts a lister where none holds the lease. That the clock of whoever
-// wrote the lease is another does no harm: of two listers, one is refused.
+// wrote the lease is another does no harm: of two listers, one is refused. A sink
+// that is down keeps nothing from being listed: the units that are open may all
+// be done before the halt is cleared, and then only new ones can be its probes.
 func (s *Shared) list(ctx context.Context, meta ledger.Meta) error {
-	if s.opt.List == nil || meta.State != ledger.Listing || meta.Halt != nil || meta.Leased.After(time.Now()) {
+	if s.opt.List == nil || meta.State != ledger.Listing || meta.Halt != nil && !sinkDown(meta) || meta.Leased.After(time.Now()) {
 		return nil
 	}
 	if err := s.opt.List(ctx, meta.Job, meta.Run); err != nil {
@@ -79,6 +81,9 @@ func (l *look) observe(ctx context.Context) (err error) {
 	if l.watch, err = l.ledger.Watch(ctx, l.meta.Job); err != nil {
 		return fmt.Errorf("read watch of job %s: %w", l.meta.Job, err)
 	}
+	// Read last: a look that took its time would begin the window earlier than
+	// one that has begun it anew meanwhile.
+	l.now = time.Now().Round(0)
 	w := l.watch
 	l.stood = w.Run == l.meta.Run && w.Generation == l.meta.Generation && w.Beat == l.seen.Beat && !w.Since.IsZero()
 	if l.stood && !l.now.Before(w.Since) {

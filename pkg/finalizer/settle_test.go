@@ -250,6 +250,23 @@ func TestNoClockButThatOfTheLooksCounts(t *testing.T) {
 		w.ticks(1)
 		w.wantOut("a")
 	})
+	bubble(t, "a look that took its time does not begin the window before one that did since", func(t *testing.T) {
+		w := newWorld(t)
+		w.listed("j", "a")
+		w.ticks(9)
+		w.at = len(w.calls) + 4 // it reads the watch, which takes two minutes
+		w.meanwhile = func() {
+			time.Sleep(time.Minute)
+			w.ticks(1)
+			w.wantOut("a")
+		}
+		w.must(nil, w.tick())
+		time.Sleep(time.Minute)
+		w.ticks(8)
+		w.wantOut("")
+		w.ticks(1)
+		w.wantOut("a")
+	})
 	for what, watch := range map[string]ledger.Watch{
 		"another run":        {Run: 7},
 		"another generation": {Run: 1, Generation: 7},

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/finalizer"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/report"
@@ -178,6 +179,9 @@ func TestAListingThatBrokeOffGoesOn(t *testing.T) {
 		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: "denied"}))
 		want(1, "while halted")
 		w.must(w.l.Resume(t.Context(), "j", "denied"))
+		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: failure.SinkDown}))
+		want(2, "while its sink is down: with no unit open, only a new one can be the probe")
+		w.must(w.l.Resume(t.Context(), "j", failure.SinkDown))
 		w.out()
 		w.fail = func(call, _ string) error {
 			if call == "List" {
@@ -191,10 +195,10 @@ func TestAListingThatBrokeOffGoesOn(t *testing.T) {
 		w.wantOut("a") // what is published is sent all the same
 		w.fail = nil
 		w.must(w.l.Lease(t.Context(), ledger.Lease{Job: "j", Run: 1, Holder: "another"}))
-		want(2, "while another holds the lease")
+		want(3, "while another holds the lease")
 		w.must(nil, w.l.Finish(t.Context(), ledger.Lease{Job: "j", Run: 1, Holder: "another"}))
 		time.Sleep(time.Hour)
-		want(2, "once it is listed")
+		want(3, "once it is listed")
 	})
 }
 

@@ -162,33 +162,6 @@ func (f *JSONFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record
 	return dst, pos, nil
 }
 
-// row frames the objects and arrays that come next, as long as there is nothing
-// odd about them, and returns where that ends.
-func (f *JSONFramer) row(dst []record.Frame, w *window, pos int) ([]record.Frame, int) {
-	comma := f.state == separator
-	if !comma && !(f.loose && f.state == document) {
-		return dst, pos
-	}
-	for b := w.b; ; {
-		at := w.space(pos)
-		if comma && at < len(b) && b[at] == ',' {
-			at = w.space(at + 1)
-		} else if comma {
-			break
-		}
-		if at == len(b) || b[at] != '{' && b[at] != '[' {
-			break
-		}
-		end := w.pairs(b[at], at+1)
-		if end == 0 {
-			break
-		}
-		dst = f.record(dst, at, end)
-		pos = end
-	}
-	return dst, pos
-}
-
 // pause leaves a value that goes on behind buf and was scanned up to seen. It
 // returns how much of buf need not be kept.
 func (f *JSONFramer) pause(buf []byte, pos, seen int) (int, error) {

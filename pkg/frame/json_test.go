@@ -54,6 +54,10 @@ var jsonInputs = []string{
 	`{"a":{"b":[1,2],"c":3},"b":[4]}`, `{"a":null}`, `{"a":{"b":null}}`, `{"a":{}}`, `{"a":[1]}`, `{"b":[1],"a":{"b":[2]}}`, `{"a":{"a":{"b":[1]}}}`, `{"a":{"b":[1]},"a":{"b":[2]}}`, `{a:1}`, `{"a"1}`, `{"a":}`, `{"a":,}`,
 	`{}{}{}`, `{"a":1}{"b":2}`, "{\"a\":\n1}\n\n[2] 3\"x\"4", `1 2 3`, `1,2`, `true false null`, `truefalse`, `trailing`, `{} trailing`, `{}x`, `-`, `1a`, `"a""b"`, `"a`, `{"a":1`, `[1]}`, `:`,
 	`[` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + `,1]`, `[{"abcdefgh":"ijklmnop"},1,"0123456789abcdef",{"x":"` + strings.Repeat("{", 30) + `"},2]`, `[` + strings.Repeat("9", 40) + `,1]`,
+	`[0,{"a":"{"},{"b":"}"},{"c":"}{"},{"d":"{}"},{"e":"\"{"},{"f":"\\"},{"g":"\\\"}"},{"h":{"i":"}"},"j":"{"},{"k":"{"},{"l":"x\"y"}]`, `[0,{"a":"{"},{"a":1},{"b":"}"},{"a":{"b":"\""},"c":"\""},{"d":{"\"":{}},"\"":1}]`,
+	`[0,{"a":{"b":{"c":{"d":{"e":{}}}}}},{"a":{"b":{"c":{"d":{}}}}},{"a":[{},{}]},{}]`, `[0 , {"a":1} ,` + "\n\t" + `[1,[2,"]"]] ,[[]] , {"x":"\\}"},{"a":\},{"b":\"}"},3]`, "{\"a\":1}\n{\"b\":\"}\"} {\"c\":{}}[[],\"[\"]{\"d\":\"\\\"\"}",
+	`[0,{"a":"\"","b":{"c":"}"},"d":1},2]`, `[0,{"a":"\\","b":"}"},2]`, `[0,{"a":"{}}"},2]`, `[0,,{"a":1}]`, `[0,{"a":1},,{"b":1}]`,
+	`[0,{"a":"` + strings.Repeat("x", 40) + `"},{"b":{"c":"\\\\"}},{"` + strings.Repeat(`\\`, 20) + `":1},{"d":2}]`,
 	`{"skip":"` + strings.Repeat(`\"}`, 40) + `","Records":[1]}`, `{"skip":[` + strings.Repeat(`{"a":"]"},`, 20) + `1],"Records":[1]}`,
 }
 
@@ -267,6 +271,23 @@ func TestJSONScansOnce(t *testing.T) {
 				t.Errorf("in pieces it took %v, at once %v", split, once)
 			}
 		})
+	}
+}
+
+// What is tried and given up for one value must not reach far behind it.
+func TestJSONScansManyValuesOnce(t *testing.T) {
+	for _, unit := range []string{
+		`{"a":"{"},`, `{"a":"}"},`, `{"a":"\""},`, `{"a":"\\{"},`, `{"a":{"a":{"a":{"a":{"a":{}}}}}},`, `[1],{"a":"]["},`, `[[[[[[[1]]]]]]],`, `{"a":{"b":"{"}},[{}],`,
+	} {
+		long := []byte(`[` + strings.Repeat(unit, 1<<18/len(unit)))
+		f := frame.JSONArray(len(long))
+		var dst []record.Frame
+		whole := func(n int) time.Duration {
+			return fastest(func() { f.Reset(0); dst, _, _ = f.Split(dst[:0], long[:n], false) })
+		}
+		if once, part := whole(len(long)), whole(len(long)/64); once > 600*part {
+			t.Errorf("%s: for 64 times as many it took %v, not %v", unit, once, 64*part)
+		}
 	}
 }
 

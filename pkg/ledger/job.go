@@ -141,8 +141,10 @@ type Progress struct {
 	Objects   int64 // of done units
 	BytesRead int64 // of done units
 	Records   int64 // framed, of done units
-	// Beat rises with everything that happens to the run's units: while it
-	// stands still, nobody works on them.
+	// Beat rises with every Touch, and when a unit pauses, ends or is opened
+	// again; a driver may leave out starts of work and what is written in their
+	// course. While it stands still for much longer than readers touch, nobody
+	// works on the run.
 	Beat int64
 }
 

@@ -97,8 +97,9 @@ type Worker interface {
 	Joined(ctx context.Context, job, pipeline string) error
 	// Begin starts work: it raises the serial and the attempts of an open item
 	// and marks the attempt as last when receives or attempts reach limit. An
-	// item that is done, dead, of another run than r or of an earlier run than
-	// the job's comes back untouched.
+	// item that is done, dead or of another run than r comes back untouched.
+	// ErrState, as far as the driver knows, where it is open and the job has gone
+	// on to a later run: no serial is given out that another start may hold.
 	Begin(ctx context.Context, r Ref, receives, limit int) (Item, error)
 	// Touch shows that the unit is being worked on: it raises the beat of the
 	// run's counters (Progress), and nothing else.

@@ -3,6 +3,7 @@ package price_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func TestThePageShowsTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(text)
-	for name, table := range map[string]string{"constants": constants(), "examples": examples()} {
+	for name, table := range map[string]string{"constants": constants(), "examples": examples(), "unit": perUnit()} {
 		from, to := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 		head, rest, ok1 := strings.Cut(got, from)
 		_, tail, ok2 := strings.Cut(rest, to)
@@ -78,6 +79,32 @@ func examples() string {
 		e := price.Of(w, c.f)
 		fmt.Fprintf(&b, "| %s | %d MB | %d | %.1f min | $%.2f | $%.2f | $%.2f |\n",
 			c.what, memory, at, e.Duration.Minutes(), e.Dollars.Compute, e.Dollars.Requests, e.Dollars.Total)
+	}
+	return b.String()
+}
+
+// perUnit is what a million units take that go well, divided by a million.
+func perUnit() string {
+	const n = 1_000_000
+	var b strings.Builder
+	b.WriteString("| of a unit | amount | $ a million units |\n|---|---|---|\n")
+	row := func(what string, amount float64, cost price.Usage) {
+		fmt.Fprintf(&b, "| %s | %s | %.2f |\n", what, strconv.FormatFloat(amount, 'f', -1, 64), price.Cost(cost).Total)
+	}
+	one := price.Of(units(n, 64<<20, 8), price.Function{}).Usage
+	row("Lambda: invocations", float64(one.Invocations)/n, price.Usage{Invocations: one.Invocations})
+	row("SQS: requests", float64(one.QueueRequests)/n, price.Usage{QueueRequests: one.QueueRequests})
+	row("DynamoDB: writes", float64(one.WriteUnits)/n, price.Usage{WriteUnits: one.WriteUnits})
+	row("DynamoDB: reads, strongly consistent", float64(one.ReadUnits)/n, price.Usage{ReadUnits: one.ReadUnits})
+	bare := price.Usage{Invocations: one.Invocations, QueueRequests: one.QueueRequests, WriteUnits: one.WriteUnits, ReadUnits: one.ReadUnits}
+	row("together", float64(bare.Requests())/n, bare)
+	for _, c := range []struct {
+		what        string
+		bytes, gets int64
+	}{{"one object of 64 MiB", 64 << 20, 8}, {"64 objects of 10 kB", 640_000, 64}} {
+		u := price.Of(units(n, c.bytes, c.gets), price.Function{}).Usage
+		row("S3: GETs, "+c.what, float64(u.Gets)/n, price.Usage{Gets: u.Gets})
+		row("Lambda: GB-seconds, "+c.what, math.Round(u.GBSeconds/n*1000)/1000, price.Usage{GBSeconds: u.GBSeconds})
 	}
 	return b.String()
 }

@@ -90,14 +90,16 @@ func (a *attempt) settle(ctx context.Context, err error) error {
 		a.outcome = stopped
 		return a.giveBack(ctx, err)
 	case errors.Is(err, ledger.ErrFenced):
+		// Not before the start that took over has had its time: one more would fence
+		// that, and of two messages of a long unit neither would ever get on.
 		a.outcome = fenced
-		return a.named(err)
+		return feed.RetryAfter(a.named(err), max(a.opt.BackoffMax, a.limits.whole))
 	case scope == failure.Job:
 		// Given back first: a crash after the flag would leave an attempt
 		// counted that no fault of the unit caused.
 		a.outcome, a.reason = refused, reason
 		if e := a.giveBack(ctx, nil); e != nil {
-			return errors.Join(a.named(err), e)
+			return feed.RetryAfter(errors.Join(a.named(err), e), a.opt.BackoffMax)
 		}
 		return a.halt(ctx, err)
 	}

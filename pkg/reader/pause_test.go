@@ -140,7 +140,7 @@ func TestAPausedMemberThatIsBadAgainIsCountedOnce(t *testing.T) {
 		t.Fatalf("not paused: %v", err)
 	}
 	paused := k.item().Counts
-	k.n = 0 // it is sent anew
+	k.n = 0                                                       // it is sent anew
 	k.pipe.member = func(_ context.Context, f unit.Fault) error { // c recovers alone
 		if f.Member != 2 {
 			return failure.Errorf(failure.Member, failure.Undecodable, "broken")

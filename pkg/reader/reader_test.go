@@ -224,8 +224,13 @@ func TestAReaderThatWasOvertakenIsFenced(t *testing.T) {
 		inner = found(ctx, unit.Fault{Member: 1, Record: 1, Reason: failure.Undecodable})
 		return inner
 	}
-	if err := k.deliver(t.Context()); !errors.Is(err, ledger.ErrFenced) || !errors.Is(inner, ledger.ErrFenced) {
+	err := k.deliver(t.Context())
+	if !errors.Is(err, ledger.ErrFenced) || !errors.Is(inner, ledger.ErrFenced) {
 		t.Fatalf("got %v and %v, want it to be fenced", err, inner)
+	}
+	// At once it would fence the other one.
+	if d := feed.Delay(err); d != 2*time.Second {
+		t.Errorf("due again after %v", d)
 	}
 	if i := k.item(); len(i.Faults) > 0 {
 		t.Errorf("item %+v", i)
@@ -290,6 +295,27 @@ func (lost) Done(context.Context, ledger.Ref, unit.Counts) (ledger.Tally, error)
 }
 
 // INV-7.
+func TestAUnitWhoseRunEndsBeforeItBeginsIsLeftAlone(t *testing.T) {
+	k := newKit(t)
+	k.through(quiet(), func(call string, apply func() error) error {
+		if m := k.meta(); call == "begin" && m.Run == 1 { // checked by then
+			if err := k.ledger.Conclude(t.Context(), "j", 1, m.Generation, ledger.Failed); err != nil {
+				t.Error(err)
+			}
+			if _, err := k.ledger.Start(t.Context(), "j", ledger.Start{Token: "next"}); err != nil {
+				t.Error(err)
+			}
+		}
+		return apply()
+	})
+	if err := k.deliver(t.Context()); !errors.Is(err, ledger.ErrState) || feed.Delay(err) != 2*time.Second {
+		t.Errorf("got %v, due again after %v", err, feed.Delay(err))
+	}
+	if err := k.deliver(t.Context()); err != nil || len(k.pipe.read) > 0 {
+		t.Errorf("got %v, read %v", err, k.pipe.read)
+	}
+}
+
 func TestAUnitWhoseEndCannotBeWrittenIsNotAcked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)

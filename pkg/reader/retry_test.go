@@ -184,3 +184,25 @@ type unknown struct{ ledger.Worker }
 func (unknown) Begin(context.Context, ledger.Ref, int, int) (ledger.Item, error) {
 	return ledger.Item{}, ledger.ErrNoUnit
 }
+
+func TestAnAttemptThatCannotBeGivenBackHaltsNothingYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+			return failure.Errorf(failure.Job, failure.Denied, "no")
+		}
+		k.through(quiet(), func(call string, apply func() error) error {
+			if call == "give back" {
+				return errAway
+			}
+			return apply()
+		})
+		err := k.deliver(t.Context())
+		if !errors.Is(err, errAway) || k.meta().Halt != nil {
+			t.Errorf("%v, halt %v", err, k.meta().Halt)
+		}
+		if d := feed.Delay(err); d != 2*time.Second {
+			t.Errorf("due again after %v", d)
+		}
+	})
+}

@@ -18,6 +18,7 @@ type limits struct {
 	goesOn bool      // the unit goes on in the same delivery
 	unit   time.Duration
 	most   time.Duration // of the reserve
+	whole  time.Duration // that a delivery may take; 0: not known
 }
 
 // limits are those of a delivery. Only one that is renewed has a deadline of its
@@ -25,6 +26,7 @@ type limits struct {
 func (r *Reader) limits(ctx context.Context, renewed bool, now time.Time) limits {
 	l := limits{most: r.opt.Reserve}
 	if end, ok := ctx.Deadline(); ok && renewed {
+		l.whole = end.Sub(now)
 		return l.until(now, end)
 	}
 	if l.unit = r.opt.UnitTime; l.unit > 0 {
@@ -90,18 +92,24 @@ func (a *attempt) hold(ctx context.Context) (release func()) {
 }
 
 // touch shows that the unit is worked on until it is told to stop, which waits.
+// Of a last attempt it does so from the start: of a run that was quiet until now,
+// that unit would be given up as crashed. Another one would only be sent again.
 func (a *attempt) touch(ctx context.Context) (stop func()) {
 	if a.delivery.Extend == nil {
 		return func() {}
 	}
 	each := min(a.opt.Settling/3, 3*time.Minute)
-	return every(ctx, each, func(ctx context.Context) {
+	touch := func(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, each)
 		defer cancel()
 		if err := a.ledger.Touch(limited, a.ref); err != nil && ctx.Err() == nil {
 			a.opt.Log.WarnContext(ctx, "run not touched", "job", a.ref.Job, "unit", a.ref.ID, "error", err)
 		}
-	})
+	}
+	if a.item.Last {
+		touch(ctx)
+	}
+	return every(ctx, each, touch)
 }
 
 // every calls f each d until it is told to stop, which ends a call under way and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -76,6 +77,55 @@ func TestAMessageIsRenewedFromTheFirstCallToTheLast(t *testing.T) {
 				t.Errorf("%+v: renewed %d times, touched %d times", c, r, n)
 			}
 		})
+	}
+}
+
+// Of two messages of one unit, as a re-send makes them, each would else keep
+// fencing the reader of the other.
+func TestAReaderThatWasFencedLeavesTheOtherOneItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		k.pipe.pause = []unit.Cursor{{Member: 1}}
+		k.through(quiet(), func(call string, apply func() error) error {
+			if call == "pause" { // another reader has begun
+				if _, err := k.ledger.Begin(t.Context(), ledger.Ref{Job: "j", Run: 1, ID: k.unit.ID()}, 1, attempts); err != nil {
+					t.Error(err)
+				}
+			}
+			return apply()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		d := k.delivery()
+		d.Extend = func(context.Context, time.Duration) error { return nil }
+		err := k.reader.Handle(ctx, d)
+		if !errors.Is(err, ledger.ErrFenced) || feed.Delay(err) != 15*time.Minute {
+			t.Errorf("%v, due again after %v", err, feed.Delay(err))
+		}
+	})
+}
+
+func TestALastAttemptShowsAtOnceThatItIsWorkedOn(t *testing.T) {
+	for receives, want := range map[int]int{attempts - 1: 0, attempts: 1} {
+		k := newKit(t)
+		var calls []string
+		k.through(quiet(), func(call string, apply func() error) error {
+			calls = append(calls, call)
+			return apply()
+		})
+		k.pipe.rest = func(context.Context, []unit.Fault, func(context.Context, unit.Fault) error) error {
+			calls = append(calls, "read")
+			return nil
+		}
+		d := k.delivery()
+		d.Receives = receives
+		d.Extend = func(context.Context, time.Duration) error { return nil }
+		if err := k.reader.Handle(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if n := slices.Index(calls, "read") - slices.Index(calls, "begin") - 1; n != want {
+			t.Errorf("delivery %d: calls %q, want %d between begin and read", receives, calls, want)
+		}
 	}
 }
 

@@ -100,6 +100,8 @@ var allowed = map[string][]string{
 		[]string{"pkg/object/memobject", "pkg/feed/memfeed", "pkg/ledger/memledger", "pkg/sink/capturesink"}),
 
 	"tests/arch":      nil,
+	"tests/crash":     nil,
+	"tests/faults":    nil,
 	"tests/aws":       {"pkg/failure", "pkg/report"},
 	"tests/lambdakit": nil,
 	"tests/bench":     {"pkg/sample"},
@@ -108,14 +110,17 @@ var allowed = map[string][]string{
 	"tests/sim":       nil,
 	"tests/template":  nil,
 
-	"examples/extending": {"pkg/app", "pkg/failure", "pkg/frame", "pkg/record", "pkg/sink", "pkg/unit"},
-	"tests/bench/typed":  {"pkg/app", "pkg/chain", "pkg/decode", "pkg/decode/jsondecode"},
+	"examples/extending":    {"pkg/app", "pkg/failure", "pkg/frame", "pkg/record", "pkg/sink", "pkg/unit"},
+	"tests/bench/functions": {"tests/lambdakit"},
+	"tests/bench/publish":   {"pkg/awsconfig", "pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger", "pkg/lister", "pkg/object", "pkg/unit", "tests/lambdakit"},
+	"tests/crash/custom":    {"pkg/app", "pkg/app/function", "pkg/chain", "pkg/decode", "pkg/frame", "pkg/record"},
+	"tests/bench/typed":     {"pkg/app", "pkg/chain", "pkg/decode", "pkg/decode/jsondecode"},
 }
 
 // libraries is who may import which module from outside, a package standing
 // for those below it too. What is not listed here nobody may.
 var libraries = map[string][]string{
-	"github.com/aws/":                {"pkg/control/awscontrol", "pkg/failure/awsfailure", "pkg/awsconfig", "pkg/object/s3object", "pkg/sink/s3sink", "pkg/feed/sqsfeed", "pkg/ledger/dynamoledger", "pkg/app", "tests/lambdakit"},
+	"github.com/aws/":                {"pkg/control/awscontrol", "pkg/failure/awsfailure", "pkg/awsconfig", "pkg/object/s3object", "pkg/sink/s3sink", "pkg/feed/sqsfeed", "pkg/ledger/dynamoledger", "pkg/app", "tests/lambdakit", "tests/bench/functions", "tests/bench/publish"},
 	"github.com/bmatcuk/doublestar/": {"pkg/plan"},
 	"github.com/cespare/xxhash/":     {"pkg/segment", "pkg/pipe", "pkg/sink"},
 	"github.com/dustin/go-humanize":  {"pkg/report", "pkg/app"},
@@ -129,7 +134,7 @@ var libraries = map[string][]string{
 	"github.com/vbauerster/mpb/":     {"pkg/app"},
 	"go.etcd.io/bbolt":               {"pkg/ledger/boltledger"},
 	"go.yaml.in/yaml/":               {"pkg/config"},
-	"golang.org/x/sync/":             {"pkg"},
+	"golang.org/x/sync/":             {"pkg", "tests/lambdakit", "tests/bench/publish"},
 	"golang.org/x/sys/":              {"pkg/object/dirobject", "pkg/sink/filesink", "tests/bench"},
 }
 

@@ -32,7 +32,7 @@ func TestACleanJobEndsByItself(t *testing.T) {
 
 	r := into[report.Report](t, s.want(t, 0, "start", job, "--url", "s3://"+s.source+"/"+job+"/", "--watch", "--progress", "none", "-o", "json"))
 	if r.Job != job || r.Run != 1 || r.State != report.Completed || r.Units.Done != r.Units.Planned || r.Units.Planned < 9 ||
-		r.Objects.Listed != 101 || r.Objects.Done != 101 || r.Cost == nil || len(r.Dead)+len(r.Missing) > 0 {
+		r.Objects.Listed != 101 || r.Objects.Done != 101 || r.Records != records(source) || r.Cost == nil || len(r.Dead)+len(r.Missing) > 0 {
 		t.Errorf("report %+v", r)
 	}
 	exactly(t, s.delivered(t, job), source...)

@@ -50,7 +50,7 @@ func TestOfTwoStartsAtOnceOneRunComes(t *testing.T) {
 		const job = "same-token"
 		source := s.few(t, job)
 		for _, r := range s.atOnce(t, start(job, "one"), start(job, "one")) {
-			if got := into[started](t, r); r.code != 0 || got != (started{job, 1, "one"}) {
+			if r.code != 0 || into[started](t, r) != (started{job, 1, "one"}) {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -122,7 +122,8 @@ func (s *stack) few(t *testing.T, job string) []object {
 func (s *stack) complete(t *testing.T, job string, run int, source []object) {
 	t.Helper()
 	r := s.watch(t, 0, job)
-	if r.State != report.Completed || r.Run != run || r.Objects.Done != int64(len(source)) || r.Units.Done != r.Units.Planned {
+	if r.State != report.Completed || r.Run != run || r.Objects.Done != int64(len(source)) || r.Units.Done != r.Units.Planned ||
+		r.Records != records(source) {
 		t.Errorf("report %+v", r)
 	}
 	if items := s.items(t, job); len(items) != r.Units.Planned {

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/spate-go/spate/pkg/report"
 )
 
 // row is what a job delivers of a record.
@@ -23,6 +25,20 @@ type row struct {
 
 // delivered reports whether the pipeline's filter lets the row through.
 func (r row) delivered() bool { return r.Status >= 500 }
+
+// records are what a report counts of the objects.
+func records(objects []object) (r report.Records) {
+	for _, o := range objects {
+		r.In += int64(len(o.rows))
+		for _, row := range o.rows {
+			if row.delivered() {
+				r.Out++
+			}
+		}
+	}
+	r.Filtered = r.In - r.Out
+	return r
+}
 
 // object is one of the source, by what was put into it.
 type object struct {
@@ -37,7 +53,9 @@ func ndjson(t *testing.T, key string, n int) object {
 	o := object{key: key, rows: make([]row, n)}
 	var text bytes.Buffer
 	for i := range o.rows {
-		r := row{key, i, 200 + (i*37+len(key))%400}
+		// A number that is prime: the records at which an object is cut are of all
+		// kinds.
+		r := row{key, i, 200 + (i*37+len(key))%401}
 		o.rows[i] = r
 		record := fmt.Sprintf(`{"from":%q,"n":%d,"status":%d,"text":"é`, r.From, r.N, r.Status)
 		fmt.Fprintf(&text, "%s%s\"}\n", record, strings.Repeat("x", recordBytes-len(record)-3))

@@ -33,7 +33,8 @@ func TestTwoJobsAtOnceBothComplete(t *testing.T) {
 	var begin, end [2]time.Time
 	for i, job := range jobs {
 		r := s.watch(t, 0, job)
-		if r.State != report.Completed || r.Objects.Done != 201 || r.Units.Done != r.Units.Planned {
+		if r.State != report.Completed || r.Objects.Done != 201 || r.Units.Done != r.Units.Planned ||
+			r.Records != records(sources[job]) {
 			t.Errorf("report %+v", r)
 		}
 		exactly(t, s.delivered(t, job), sources[job]...)

@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -21,39 +20,15 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// put puts n rows of so many bytes, which name the key and themselves, under
-// in/key. A key that ends in .gz is compressed.
+// put puts n rows of so many bytes under in/key.
 func (w *world) put(t *testing.T, key string, n, size int) {
 	t.Helper()
-	var text bytes.Buffer
-	w.mu.Lock()
-	for i := range n {
-		row := fmt.Sprintf(`{"from":%q,"row":%d,"fill":"`, key, i)
-		row += strings.Repeat("-", max(0, size-len(row)-3)) + `"}`
-		text.WriteString(row + "\n")
-		w.want[row]++
-	}
-	w.mu.Unlock()
-	body := text.Bytes()
-	if strings.HasSuffix(key, ".gz") {
-		body = squeeze(t, body)
-	}
-	w.write(t, key, body)
-}
-
-func squeeze(t *testing.T, b []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	if _, err := z.Write(b); err != nil {
+	if err := w.rows.Put(t.Context(), "in/"+key, n, size); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
+// write puts an object that holds no rows.
 func (w *world) write(t *testing.T, key string, body []byte) {
 	t.Helper()
 	key = "in/" + key
@@ -121,28 +96,12 @@ func (w *world) bodies(t *testing.T, prefix string) map[string][]byte {
 // checkRows compares what was put with what came out, row by row.
 func (w *world) checkRows(t *testing.T) {
 	t.Helper()
-	got := map[string]int{}
-	for _, b := range w.bodies(t, "out/") {
-		for row := range strings.Lines(string(b)) {
-			got[strings.TrimSuffix(row, "\n")]++
-		}
+	differs, err := w.rows.Compare(t.Context(), "out/")
+	if err != nil {
+		t.Fatal(err)
 	}
-	lost, repeated, strange := 0, 0, 0
-	for row, n := range w.want {
-		switch {
-		case got[row] < n:
-			lost++
-		case got[row] > n:
-			repeated++
-		}
-	}
-	for row := range got {
-		if w.want[row] == 0 {
-			strange++
-		}
-	}
-	if lost+repeated+strange > 0 {
-		t.Errorf("of %d rows: %d lost, %d repeated, and %d that were not put", len(w.want), lost, repeated, strange)
+	if differs != "" {
+		t.Error(differs)
 	}
 }
 

@@ -24,7 +24,6 @@ func TestFinalizerKilledAtEveryCall(t *testing.T) {
 		state       report.State
 	}{
 		{"asked for a proof of a completed job", `{"job":%q}`, report.Completed},
-		{"by the schedule, of a completed job", `{}`, report.Completed},
 		{"by the schedule, of a failed job", `{}`, report.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

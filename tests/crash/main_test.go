@@ -7,8 +7,8 @@
 // struck. Then the stack goes on by its own means: messages come back, and the
 // schedule ticks.
 //
-// Tests that wait for the same minute do so together: all are parallel, and each
-// has a stack of its own.
+// Tests wait more than they work: all are parallel, and each has a stack of its
+// own.
 package crash_test
 
 import (
@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/spate-go/spate/tests/lambdakit"
 )
 
 // bin is where the functions' binaries are, built once, before the tests run.
@@ -34,7 +36,7 @@ const (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
+	if err := flag.Set("test.parallel", "6"); err != nil { // they mostly wait
 		panic(err)
 	}
 	dir, err := os.MkdirTemp("", "spate-crash-")
@@ -56,22 +58,12 @@ func build() error {
 	if os.Getenv("AWS_ENDPOINT_URL") == "" {
 		return nil // nothing will run
 	}
-	const module = "github.com/spate-go/spate/"
-	for name, args := range map[string][]string{
-		lister:    {module + "functions/lister"},
-		reader:    {module + "functions/reader"},
-		finalizer: {module + "functions/finalizer"},
-		racy:      {"-race", module + "functions/reader"},
-		custom:    {module + "tests/crash/custom"},
-	} {
-		cmd := exec.Command("go", append([]string{"build", "-o", filepath.Join(bin, name)}, args...)...)
-		cmd.Env = os.Environ()
-		if name != racy {
-			cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-		}
+	if err := lambdakit.Build(bin, "functions/lister", "functions/reader", "functions/finalizer", "tests/crash/custom"); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-race", "-o", filepath.Join(bin, racy), "github.com/spate-go/spate/functions/reader")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 			}
 		},
 	}, first, w.start(t, reader, lambdakit.Options{}))
-	w.until(t, schedule, 8*time.Second)
+	w.until(t, schedule, 10*time.Second)
 
 	check(t, all, struck)
 	w.checkRows(t)

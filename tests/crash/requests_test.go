@@ -33,7 +33,7 @@ func count(calls []lambdakit.Call) (n tally) {
 func TestRequestsPerUnit(t *testing.T) {
 	t.Parallel()
 	const (
-		units  = 200
+		units  = 120
 		shards = 64
 		fixed  = 12 // writes of a listing, whatever it finds
 	)
@@ -67,8 +67,8 @@ func TestRequestsPerUnit(t *testing.T) {
 			}
 			most = tally{max(most.writes, n.writes), max(most.reads, n.reads), max(most.queue, n.queue), 0}
 		},
-	}, w.start(t, reader, lambdakit.Options{}))
-	w.until(t, schedule, 5*time.Second)
+	}, w.start(t, racy, lambdakit.Options{}))
+	w.until(t, schedule, 15*time.Second)
 	t.Logf("reader, most for a unit: %+v, and %d calls of the finalizer", most, asks)
 	if asks > shards { // whoever ends the last unit of a shard asks
 		t.Errorf("the finalizer was asked for %d proofs", asks)

@@ -72,22 +72,45 @@ func (tr *trial) halts(job string, reason failure.Reason, names ...string) {
 	tr.drained(tr.Feed)
 }
 
-// unburnt looks that no unit was used up: none is dead, and none was received
-// more than so often.
+// unburnt looks that no unit was used up, of a job that is halted or at its end:
+// none is dead, none has a failed attempt, none was received more than so often,
+// and none had to be sent again because nobody worked on it.
 func (tr *trial) unburnt(job string, receives int) {
 	tr.Helper()
 	c, err := tr.ledger.Prove(tr.Context(), job, 1)
 	if err != nil || c.Dead > 0 {
 		tr.Errorf("%d units are dead: %v", c.Dead, err)
 	}
+	err = tr.ledger.Unfinished(tr.Context(), job, 1, func(i ledger.Item) error {
+		if i.Attempts > 0 || i.Last {
+			tr.Errorf("unit %s has %d attempts, the last one: %v", i.ID, i.Attempts, i.Last)
+		}
+		return nil
+	})
+	if err != nil {
+		tr.Error(err)
+	}
 	if n := tr.depth(tr.Dead); n > 0 {
 		tr.Errorf("%d dead letters", n)
+	}
+	if m := tr.until(job, "known", func(ledger.Meta) bool { return true }); m.Resends > 0 {
+		tr.Errorf("open units were sent again %d times", m.Resends)
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for id, n := range tr.receives {
 		if n > receives {
 			tr.Errorf("message %s was received %d times", id, n)
+		}
+	}
+}
+
+// emptied waits until all of the job's units are done.
+func (tr *trial) emptied(job string) {
+	tr.Helper()
+	for end := time.Now().Add(patience); len(tr.open(job)) > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			tr.Fatal("units stay open")
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	bin = dir
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == flag.Lookup("test.parallel").DefValue {
-		_ = flag.Set("test.parallel", "20") // they sleep
+		_ = flag.Set("test.parallel", "24") // they sleep
 	}
 	code := 1
 	if err := build(); err != nil {

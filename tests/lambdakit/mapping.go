@@ -34,10 +34,7 @@ type Mapping struct {
 func (m *Mapping) Run(ctx context.Context, f *Function) error {
 	for ctx.Err() == nil {
 		got, err := m.receive(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		for _, message := range got {

@@ -2,7 +2,9 @@ package lambdakit
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,7 +27,8 @@ type Rows struct {
 // NewRows returns no rows.
 func NewRows(s *Stack) *Rows { return &Rows{stack: s, put: map[string][]string{}} }
 
-// Put writes an object of n rows of so many bytes.
+// Put writes an object of n rows of so many bytes, with gzip where the key ends in
+// .gz.
 func (r *Rows) Put(ctx context.Context, key string, n, size int) error {
 	rows := make([]string, n)
 	for i := range rows {
@@ -35,9 +38,23 @@ func (r *Rows) Put(ctx context.Context, key string, n, size int) error {
 	r.mu.Lock()
 	r.put[key] = rows
 	r.mu.Unlock()
-	body := strings.NewReader(strings.Join(rows, "\n") + "\n")
-	_, err := r.stack.S3.PutObject(ctx, &s3.PutObjectInput{Bucket: &r.stack.Name, Key: &key, Body: body})
+	body, err := encode(key, strings.Join(rows, "\n")+"\n")
+	if err != nil {
+		return err
+	}
+	_, err = r.stack.S3.PutObject(ctx, &s3.PutObjectInput{Bucket: &r.stack.Name, Key: &key, Body: bytes.NewReader(body)})
 	return err
+}
+
+func encode(key, text string) ([]byte, error) {
+	if !strings.HasSuffix(key, ".gz") {
+		return []byte(text), nil
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, text)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
 }
 
 // Compare says how the lines of the objects under a prefix differ from the rows

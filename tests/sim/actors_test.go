@@ -177,7 +177,7 @@ func (r reports) Put(ctx context.Context, name string, body []byte) error {
 func (w *world) lists(ctx context.Context, a *actor, run int) {
 	l := w.wire(a)
 	m, err := l.Meta(ctx, job)
-	if err != nil || m.Run != run || m.State != ledger.Listing || m.Halt != nil {
+	if err != nil || m.Run != run || m.State != ledger.Listing || m.Halt != nil && m.Halt.Reason != failure.SinkDown {
 		return
 	}
 	it := lister.New(bucket{w, func() *actor { return a }}, l, sender{w.queue, func() *actor { return a }},

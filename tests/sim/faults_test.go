@@ -164,10 +164,10 @@ func verb(what string) string {
 
 // happenings are the kinds that happen at times of their own.
 var happenings = map[string]func(w *world){
-	"purge": func(w *world) { w.queue.messages = nil },
+	"purge": func(w *world) { w.queue.lose(slices.Clone(w.queue.messages)...) },
 	"expire": func(w *world) {
 		if m := w.queue.messages; len(m) > 0 {
-			w.queue.remove(m[w.rng.IntN(len(m))])
+			w.queue.lose(m[w.rng.IntN(len(m))])
 		}
 	},
 	"off":       func(w *world) { w.mapped = !w.mapped },

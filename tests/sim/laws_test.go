@@ -26,8 +26,10 @@ type laws struct {
 	ends       map[[2]int]report.State
 	afterwards int         // units that were done after the job's end
 	late       map[int]int // dead units that were done after all, of each run
-	resends    int
-	restful    bool // since when nothing new may be sent
+	// resends are those since the run began or was redriven.
+	resends, allResends int
+	resentAt            time.Time
+	restful             bool // since when nothing new may be sent
 
 	verdicts []ledger.State // after the storm
 }
@@ -36,6 +38,7 @@ type laws struct {
 type unitState struct {
 	done    bool
 	dead    bool
+	lost    bool // a message of it
 	spoilt  bool // a member was found bad: its segments may differ
 	begins  int  // starts that counted since the last progress
 	last    bool
@@ -70,7 +73,7 @@ func (l *laws) started(m ledger.Meta) {
 	if _, again := l.began[m.Run]; !again {
 		l.began[m.Run] = time.Now()
 		l.units[m.Run] = map[unit.ID]*unit.Unit{}
-		l.haltAt, l.afterwards = time.Time{}, 0
+		l.haltAt, l.afterwards, l.resends, l.resentAt = time.Time{}, 0, 0, time.Time{}
 	}
 }
 
@@ -85,7 +88,7 @@ func (l *laws) published(c ledger.Lease, p ledger.Page, due []unit.ID) {
 		if _, known := l.units[c.Run][u.ID]; !known {
 			l.units[c.Run][u.ID] = d
 			s := l.of(u.ID)
-			s.begins, s.last, s.dead = 0, false, false
+			s.begins, s.last, s.dead, s.lost = 0, false, false, false
 		}
 	}
 	for _, id := range due {
@@ -172,7 +175,8 @@ func (l *laws) gaveBack(r ledger.Ref, attempts int) {
 }
 
 func (l *laws) redriven() {
-	l.afterwards = 0
+	l.asked()
+	l.afterwards, l.resends, l.resentAt = 0, 0, time.Time{}
 	for _, s := range l.state {
 		if s.dead {
 			s.begins, s.last, s.dead = 0, false, false
@@ -253,6 +257,10 @@ func (l *laws) died(a *actor, r ledger.Ref, i ledger.Item, c ledger.Cause) {
 // named: the objects of the cause hold all that is not in the sink.
 func (l *laws) named(r ledger.Ref, i ledger.Item, c ledger.Cause) {
 	u := l.unit(r)
+	if u == nil {
+		l.w.law("unit %s is dead, and was never published", r.ID)
+		return
+	}
 	for _, o := range u.Objects {
 		if slices.ContainsFunc(c.Objects, func(b unit.Object) bool { return b.Key == o.Key }) {
 			continue
@@ -296,25 +304,49 @@ func (l *laws) sends(a *actor, m feed.Message) {
 	}
 }
 
-// resent: a re-send without a reason is a unit that was forgotten.
-func (l *laws) resent() {
+// asked: every open unit is to be sent, so none is excused any more.
+func (l *laws) asked() {
+	for _, s := range l.state {
+		s.lost = false
+	}
+}
+
+// resent: at most once a window, and only because of what the queue lost. A unit
+// that is open although no message, no reader, no todo and no request to send it
+// is left of it was forgotten.
+func (l *laws) resent(m ledger.Meta) {
+	// A look that writes late what it saw may shorten the window.
+	if late := l.w.on("freeze") || l.w.on("slow"); !late && !l.resentAt.IsZero() && time.Since(l.resentAt) < window {
+		l.w.law("sent again twice within a window")
+	}
+	l.resentAt = time.Now()
 	l.resends++
-	for _, k := range []string{"crash", "freeze", "purge", "expire", "lost receive", "outage", "fail", "lost", "partly", "short"} {
-		if l.w.on(k) {
-			return
+	l.allResends++
+	if m.Ask != m.Swept {
+		l.w.law("sent again while a send is due")
+	}
+	todo := map[unit.ID]bool{}
+	_ = l.w.ledger.Due(context.Background(), job, m.Run, func(t ledger.Todo) error { todo[t.ID] = true; return nil })
+	for _, i := range l.w.unfinished(m.Run) {
+		s := l.of(i.ID)
+		if i.State == ledger.Open && !s.lost && !todo[i.ID] && !s.busy() &&
+			!slices.ContainsFunc(l.w.queue.messages, func(m *message) bool { return m.ID == i.ID }) {
+			l.w.law("unit %s is open, and was forgotten", short(i.ID))
 		}
 	}
-	if l.w.timeout == 0 && l.w.script == nil {
-		l.w.law("units are sent again, and nothing was lost")
-	}
+	l.asked()
+}
+
+func (s *unitState) busy() bool {
+	return slices.ContainsFunc(s.workers, func(a *actor) bool { return !a.gone() })
 }
 
 func (l *laws) concluded(m ledger.Meta, s ledger.State) {
 	if s == ledger.Failed {
 		l.w.eager("redrive")
 		c, err := l.w.ledger.Prove(context.Background(), job, m.Run)
-		if err != nil || c.Dead+c.Open == 0 || c.Open > 0 && m.Resends < resends {
-			l.w.law("failed with %d units open and %d dead, after %d re-sends", c.Open, c.Dead, m.Resends)
+		if err != nil || c.Dead+c.Open == 0 || c.Open > 0 && l.resends < resends {
+			l.w.law("failed with %d units open and %d dead, after %d re-sends", c.Open, c.Dead, l.resends)
 		}
 	}
 	l.w.eager("again")

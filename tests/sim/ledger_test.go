@@ -194,7 +194,13 @@ func (l wired) Halt(ctx context.Context, job string, h ledger.Halt) (bool, error
 }
 
 func (l wired) Resume(ctx context.Context, job string, r failure.Reason) (bool, error) {
-	return call(ctx, l, "Resume", string(r), func(ctx context.Context) (bool, error) { return l.Shared.Resume(ctx, job, r) })
+	return call(ctx, l, "Resume", string(r), func(ctx context.Context) (bool, error) {
+		cleared, err := l.Shared.Resume(ctx, job, r)
+		if cleared {
+			l.w.laws.asked()
+		}
+		return cleared, err
+	})
 }
 
 func (l wired) Redrive(ctx context.Context, job string, run int) (int, error) {
@@ -319,9 +325,10 @@ func (l wired) Swept(ctx context.Context, job string, run, ask int) error {
 
 func (l wired) Resend(ctx context.Context, job string, run, generation, resends int) error {
 	return call0(ctx, l, "Resend", fmt.Sprint(resends), func(ctx context.Context) error {
+		before := l.w.meta()
 		err := l.Shared.Resend(ctx, job, run, generation, resends)
 		if err == nil {
-			l.w.laws.resent()
+			l.w.laws.resent(before)
 		}
 		return err
 	})

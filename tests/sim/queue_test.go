@@ -20,7 +20,7 @@ const (
 type queue struct {
 	w        *world
 	messages []*message
-	dead     []*message
+	dead     int
 	serial   int
 	sent     int
 }
@@ -91,8 +91,8 @@ func (q *queue) empty() bool { return len(q.messages) == 0 }
 // receive hands a message over, or gives it up.
 func (q *queue) receive(m *message) (feed.Delivery, int, bool) {
 	if m.receives >= limit {
-		q.remove(m)
-		q.dead = append(q.dead, m)
+		q.lose(m)
+		q.dead++
 		return feed.Delivery{}, 0, false
 	}
 	m.receives++
@@ -103,6 +103,14 @@ func (q *queue) receive(m *message) (feed.Delivery, int, bool) {
 
 func (q *queue) remove(m *message) {
 	q.messages = slices.DeleteFunc(q.messages, func(o *message) bool { return o == m })
+}
+
+// lose removes a message that nobody acked.
+func (q *queue) lose(ms ...*message) {
+	for _, m := range ms {
+		q.remove(m)
+		q.w.laws.of(m.ID).lost = true
+	}
 }
 
 var errReceipt = errors.New("sim: the receipt is stale")

@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
@@ -123,7 +124,9 @@ func story(seed uint64) *world {
 		m = w.meta()
 	}
 	if !m.State.Ended() { // halted, which is an end while its cause lasts
-		w.operator("resume")
+		if m.Halt.Reason != failure.SinkDown { // that one ends by itself
+			w.operator("resume")
+		}
 		w.ends()
 		m = w.meta()
 	}
@@ -176,7 +179,7 @@ func (w *world) still() bool {
 		live, err := w.ledger.Live(context.Background())
 		return err == nil && len(live) == 0
 	}
-	return m.State == "" || m.Halt != nil && (m.Halt.Reason != "sink_down" || w.sink.down)
+	return m.State == "" || m.Halt != nil && (m.Halt.Reason != failure.SinkDown || w.sink.down)
 }
 
 // ends goes on until the job has ended.

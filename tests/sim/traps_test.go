@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,8 +101,8 @@ func (p *play) last() {
 func (p *play) again() { p.queue.messages[0].visible = time.Now() }
 
 func (p *play) wants(s ledger.State, resends int) {
-	if m := p.meta(); m.State != s || p.laws.resends != resends {
-		p.law("the job is %s after %d re-sends, want %s after %d", m.State, p.laws.resends, s, resends)
+	if m := p.meta(); m.State != s || p.laws.allResends != resends {
+		p.law("the job is %s after %d re-sends, want %s after %d", m.State, p.laws.allResends, s, resends)
 	}
 }
 
@@ -174,7 +175,7 @@ func TestTrap5AHaltAtTheLastDeliveryAndThenAPurge(t *testing.T) {
 		p.last()
 		p.says(line{actor: "reader", what: "get", then: func() { p.store.denied, p.mapped = true, false }})
 		p.at(time.Hour, func() { p.store.denied = false; p.operator("resume") })
-		p.at(time.Hour+2*time.Minute, func() { p.queue.messages = nil; p.mapped = true })
+		p.at(time.Hour+2*time.Minute, func() { p.queue.lose(slices.Clone(p.queue.messages)...); p.mapped = true })
 	}, func(p *play) { p.wants(ledger.Completed, 1) })
 }
 
@@ -226,7 +227,7 @@ func TestTrap7ACursorAndThenAPurge(t *testing.T) {
 		p.last()
 		p.says(line{actor: "reader", what: "write", slow: 170 * time.Second})
 		p.says(line{actor: "reader", what: "Pause", then: func() { p.mapped = false }})
-		p.at(10*time.Minute, func() { p.queue.messages = nil; p.mapped = true })
+		p.at(10*time.Minute, func() { p.queue.lose(slices.Clone(p.queue.messages)...); p.mapped = true })
 	}, func(p *play) { p.wants(ledger.Completed, 1) })
 }
 
@@ -258,7 +259,8 @@ func TestTrap8ATodoIsPutAgainWhileItIsSent(t *testing.T) {
 	scripted(t, []int64{9 * mib}, func(p *play) {
 		p.timeout = 3 * time.Minute
 		p.says(line{actor: "reader", what: "write", slow: 170 * time.Second})
-		p.says(line{actor: "tick", what: "Sent", freeze: 4 * time.Minute, then: func() {
+		p.says(line{actor: "tick", what: "Sent", freeze: 175 * time.Second, then: func() {
+			p.tick = epoch.Add(6 * time.Minute) // no other one sends it meanwhile
 			p.says(line{actor: "reader", what: "write", slow: 170 * time.Second})
 		}})
 	}, func(p *play) {

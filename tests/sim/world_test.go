@@ -192,13 +192,20 @@ func (w *world) meta() ledger.Meta {
 // item is the unit's item; of one that is done only the state.
 func (w *world) item(r ledger.Ref) (item ledger.Item) {
 	item.State = ledger.Done
-	_ = w.ledger.Unfinished(context.Background(), job, r.Run, func(i ledger.Item) error {
+	for _, i := range w.unfinished(r.Run) {
 		if i.ID == r.ID {
 			item = i
 		}
+	}
+	return item
+}
+
+func (w *world) unfinished(run int) (all []ledger.Item) {
+	_ = w.ledger.Unfinished(context.Background(), job, run, func(i ledger.Item) error {
+		all = append(all, i)
 		return nil
 	})
-	return item
+	return all
 }
 
 func short(id unit.ID) string { return string(id[max(0, len(id)-5):]) }

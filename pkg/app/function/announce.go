@@ -39,16 +39,16 @@ func (s *services) halted(ctx context.Context, job string, run int, h ledger.Hal
 	return s.publish(ctx, eventHalted, HaltedDetail{job, run, string(h.Reason), h.Detail, h.At})
 }
 
-// ended tells that a run ended. The event says what the report does, with fewer
-// names.
+// ended tells that a run ended, which is repeated until it is done. The task comes
+// first: an answer that is repeated finds nobody waiting, an event is told twice.
+// Both say what the report does, with fewer names.
 func (s *services) ended(ctx context.Context, r *report.Report) error {
-	if err := s.publish(ctx, eventEnded, r.Brief()); err != nil {
-		return err
+	if r.Callback != "" {
+		if err := s.answer(ctx, r); err != nil {
+			return err
+		}
 	}
-	if r.Callback == "" {
-		return nil
-	}
-	return s.answer(ctx, r)
+	return s.publish(ctx, eventEnded, r.Brief())
 }
 
 // publish puts an event on the bus. Without one it does nothing.
@@ -78,23 +78,38 @@ func (s *services) publish(ctx context.Context, kind string, detail any) error {
 // answer ends the Step Functions task that waits for the run. One that has ended
 // already waits no more.
 func (s *services) answer(ctx context.Context, r *report.Report) error {
-	text, err := json.Marshal(r.Brief())
+	text, err := brief(r)
 	if err != nil {
 		return fmt.Errorf("answer the task of job %s: %w", r.Job, err)
 	}
 	client := sfn.NewFromConfig(s.config)
 	if r.State == report.Completed {
-		_, err = client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &r.Callback, Output: aws.String(string(text))})
+		_, err = client.SendTaskSuccess(ctx, &sfn.SendTaskSuccessInput{TaskToken: &r.Callback, Output: &text})
 	} else {
-		// A cause has room for 32 KiB, which a brief report fits.
 		_, err = client.SendTaskFailure(ctx, &sfn.SendTaskFailureInput{
-			TaskToken: &r.Callback, Error: aws.String("Spate.Job." + string(r.State)), Cause: aws.String(string(text)),
+			TaskToken: &r.Callback, Error: aws.String("Spate.Job." + string(r.State)), Cause: &text,
 		})
 	}
 	if gone(err) {
 		return nil
 	}
 	return awsfailure.Classify(ctx, err, "answer the task that waits for job "+r.Job, nil)
+}
+
+// maxCause is what a failed task's cause has room for. A longer one is refused for
+// ever, and with it the end of the job.
+const maxCause = 32 << 10
+
+// brief is what a task is answered: names only where there is room for them.
+func brief(r *report.Report) (string, error) {
+	b := r.Brief()
+	text, err := json.Marshal(b)
+	if err == nil && len(text) > maxCause { // what JSON escapes takes up to six times its bytes
+		b.Omitted = report.Omitted{Dead: b.Units.Dead, Missing: b.Units.Missing}
+		b.Dead, b.Missing = []report.Dead{}, []report.Missing{}
+		text, err = json.Marshal(b)
+	}
+	return string(text), err
 }
 
 // gone reports whether nobody waits for the answer that err refuses.

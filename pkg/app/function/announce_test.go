@@ -64,14 +64,14 @@ func TestTheEndOfAJobIsAnnounced(t *testing.T) {
 		asked   []string // beginnings
 		fails   string
 	}{
-		{"as an event and to the task that waits", bus, nil, ended(report.Completed), []string{"PutEvents", "SendTaskSuccess"}, ""},
-		{"as a failure of the task", bus, nil, ended(report.Failed), []string{"PutEvents", "SendTaskFailure"}, ""},
+		{"as an event and to the task that waits", bus, nil, ended(report.Completed), []string{"SendTaskSuccess", "PutEvents"}, ""},
+		{"as a failure of the task", bus, nil, ended(report.Failed), []string{"SendTaskFailure", "PutEvents"}, ""},
 		{"to nobody where nobody waits", nil, nil, &report.Report{Job: "j"}, nil, ""},
 		{"again, where the bus did not take the event", bus, map[string]string{"PutEvents": `"Entries":[{"ErrorCode":"Throttled","ErrorMessage":"later"}]`},
-			ended(report.Completed), []string{"PutEvents"}, "Throttled"},
+			ended(report.Completed), []string{"SendTaskSuccess", "PutEvents"}, "Throttled"},
 		{"to a task that waits no more", nil, map[string]string{"SendTaskSuccess": "!TaskTimedOut"}, ended(report.Completed), []string{"SendTaskSuccess"}, ""},
 		{"to one that is gone", nil, map[string]string{"SendTaskFailure": "!TaskDoesNotExist"}, ended(report.Failed), []string{"SendTaskFailure"}, ""},
-		{"again, where the task may not be answered", nil, map[string]string{"SendTaskSuccess": "!AccessDeniedException"}, ended(report.Completed), []string{"SendTaskSuccess"}, "AccessDenied"},
+		{"again, where the task may not be answered, before anybody else is told", bus, map[string]string{"SendTaskSuccess": "!AccessDeniedException"}, ended(report.Completed), []string{"SendTaskSuccess"}, "AccessDenied"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			a := &fakeAWS{answers: c.answers}
@@ -88,6 +88,25 @@ func TestTheEndOfAJobIsAnnounced(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// crowded is a report of dead units whose keys JSON escapes.
+func crowded(units int) *report.Report {
+	r := ended(report.Failed)
+	n := r.Names()
+	for range units {
+		n.Dead(report.Dead{Detail: strings.Repeat("<&>", 300), Objects: []report.Object{}})
+	}
+	return r
+}
+
+func TestACauseNamesWhatItHasRoomFor(t *testing.T) {
+	for units, want := range map[int]string{3: `"dead":[{`, 10: `"dead":[],"missing":[],"omitted":{"dead":10,"missing":0}`} {
+		text, err := brief(crowded(units))
+		if err != nil || len(text) > maxCause || !strings.Contains(text, want) {
+			t.Errorf("%d units: %d bytes, error %v, want %s", units, len(text), err, want)
+		}
 	}
 }
 

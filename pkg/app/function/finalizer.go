@@ -14,18 +14,7 @@ type FinalizeRequest struct {
 }
 
 func newFinalizer(ctx context.Context, s setup) (func(context.Context, FinalizeRequest) error, error) {
-	if err := s.load(); err != nil {
-		return nil, err
-	}
-	services, err := connect(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	l, err := services.ledger()
-	if err != nil {
-		return nil, err
-	}
-	f, err := services.feed()
+	services, l, f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -50,20 +50,11 @@ type listing struct {
 }
 
 func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest) (ListAnswer, error), error) {
-	if err := s.load(); err != nil {
-		return nil, err
-	}
-	services, err := connect(ctx, s)
+	services, jobs, f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := listing{setup: s, halted: services.halted, reports: s.env.get(envReports)}
-	if l.ledger, err = services.ledger(); err != nil {
-		return nil, err
-	}
-	if l.sender, err = services.feed(); err != nil {
-		return nil, err
-	}
+	l := listing{setup: s, ledger: jobs, sender: f, halted: services.halted, reports: s.env.get(envReports)}
 	if l.finalize, err = services.finalize(); err != nil {
 		return nil, err
 	}
@@ -86,7 +77,7 @@ func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error)
 	if err != nil {
 		return ListAnswer{}, err
 	}
-	if moved := r.Run != 0 && r.Run != meta.Run; !moved && !r.Detach && meta.State == ledger.Listing && meta.Halt == nil {
+	if moved := r.Run != 0 && r.Run != meta.Run; !moved && !r.Detach && lists(meta) {
 		if err := l.list(ctx, meta); err != nil {
 			return ListAnswer{}, err
 		}
@@ -95,6 +86,12 @@ func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error)
 		}
 	}
 	return ListAnswer{Job: r.Job, Run: meta.Run, State: meta.State}, nil
+}
+
+// lists reports whether the run is to be listed. Of a halt only that for a sink
+// that is down lets it: it is cleared by units, and those may be yet to be listed.
+func lists(m ledger.Meta) bool {
+	return m.State == ledger.Listing && (m.Halt == nil || m.Halt.Reason == failure.SinkDown)
 }
 
 // start begins the job, or its next run, over what r selects.
@@ -133,7 +130,7 @@ const maxSelection = 2 << 10
 // list goes on with the run's listing until it ends or time does. Whoever calls
 // next goes on; the schedule does.
 func (l *listing) list(ctx context.Context, meta ledger.Meta) error {
-	err := l.lists(ctx, meta)
+	err := l.goOn(ctx, meta)
 	switch {
 	case err == nil:
 		return l.finalize(ctx, meta.Job)
@@ -146,12 +143,16 @@ func (l *listing) list(ctx context.Context, meta ledger.Meta) error {
 	return err
 }
 
-func (l *listing) lists(ctx context.Context, meta ledger.Meta) error {
+// goOn lists by the source that the run was started with.
+func (l *listing) goOn(ctx context.Context, meta ledger.Meta) error {
 	var selected app.Selection
 	if err := json.Unmarshal([]byte(meta.Source), &selected); err != nil {
 		return failure.Errorf(failure.Job, failure.Config, "job %s: read its source: %w", meta.Job, err)
 	}
 	source, err := app.OpenListing(ctx, l.config, l.pipeline, selected)
+	if err != nil && !failure.Marked(err) && ctx.Err() == nil { // a file that no longer suits what the job reads
+		err = failure.New(failure.Job, failure.Config, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -180,6 +180,30 @@ func TestAListerOfAnotherConfigurationHaltsTheJobWithBothDigests(t *testing.T) {
 	})
 }
 
+func TestAFileThatDoesNotSuitTheJobAnyMoreHaltsIt(t *testing.T) {
+	w := newWorld(t)
+	w.asked(ListRequest{Job: "j", Detach: true, Selection: app.Selection{URL: "s3://bucket/"}})
+	other := newWorld(t, "rejects.url=s3://bucket/rejects/")
+	other.ledger = w.ledger
+	other.asked(ListRequest{Job: "j", Run: 1})
+	if len(other.halts) != 1 || other.halts[0].Reason != failure.Config || !strings.Contains(other.halts[0].Detail, "rejects.url") {
+		t.Errorf("told of %+v", other.halts)
+	}
+}
+
+func TestAJobIsListedWhileItsSinkIsDown(t *testing.T) {
+	for reason, want := range map[failure.Reason]ledger.State{failure.SinkDown: ledger.Running, failure.Denied: ledger.Listing} {
+		w := newWorld(t)
+		w.asked(ListRequest{Job: "j", Detach: true})
+		if _, err := w.ledger.Halt(t.Context(), "j", ledger.Halt{Reason: reason}); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.asked(ListRequest{Job: "j", Run: 1}); a.State != want {
+			t.Errorf("%s: %+v", reason, a)
+		}
+	}
+}
+
 func TestAListingGoesOnInTheNextInvocation(t *testing.T) {
 	w := newWorld(t)
 	w.bucket.PageSize = 1

@@ -20,18 +20,7 @@ const (
 )
 
 func newReader(ctx context.Context, s setup) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
-	if err := s.load(); err != nil {
-		return nil, err
-	}
-	services, err := connect(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	l, err := services.ledger()
-	if err != nil {
-		return nil, err
-	}
-	f, err := services.feed()
+	services, l, f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,23 @@ func connect(ctx context.Context, set setup) (*services, error) {
 	return &services{env: set.env, log: set.log, config: cfg}, nil
 }
 
+// open reads the pipeline file into s and opens what every function works with.
+func (s *setup) open(ctx context.Context) (*services, *dynamoledger.Ledger, *sqsfeed.Feed, error) {
+	if err := s.load(); err != nil {
+		return nil, nil, nil, err
+	}
+	services, err := connect(ctx, *s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	l, err := services.ledger()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := services.feed()
+	return services, l, f, err
+}
+
 func (s *services) ledger() (*dynamoledger.Ledger, error) {
 	table, err := s.env.need(envTable)
 	if err != nil {

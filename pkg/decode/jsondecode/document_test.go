@@ -120,6 +120,30 @@ func TestKeysOfAnyLength(t *testing.T) {
 	}
 }
 
+// Short keys are compared as words; that must not make a key of another one.
+func TestKeysOfAnyBytes(t *testing.T) {
+	text := `{"a":1,"\u0000":2,"":3,"ab":4,"\u0061bc":5,"é":6,"` + "\xff" + `":7,"1234567":8,"12345678":9,"x\"y":10,"\\":11,"A":12}`
+	want := map[string]string{
+		"a": "1", "\x00": "2", "": "3", "ab": "4", "abc": "5", "é": "6", "\ufffd": "7", "1234567": "8", "12345678": "9", `x"y`: "10", `\`: "11", "A": "12",
+		"a\x00": "", "ab\x00": "", "\x00\x00": "", "\xff": "", "\xc3": "", "1234567\x00": "", strings.Repeat("\xff", 8): "",
+	}
+	// Those that are not there come first, so that they are found first.
+	keys := slices.SortedFunc(maps.Keys(want), func(a, b string) int { return strings.Compare(want[a], want[b]) })
+	var paths []jsondecode.Path
+	for _, k := range keys {
+		paths = append(paths, jsondecode.Path{k})
+	}
+	var doc jsondecode.Document
+	if err := jsondecode.Documents(jsondecode.Options{}, paths...).Decode([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range keys {
+		if string(doc.Raw(i)) != want[k] {
+			t.Errorf("%q: got %q, want %q", k, doc.Raw(i), want[k])
+		}
+	}
+}
+
 func TestDuplicateKeys(t *testing.T) {
 	many := []byte(`{"k":0`) // a square of this would take minutes
 	for i := range 50_000 {

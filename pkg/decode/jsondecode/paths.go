@@ -26,8 +26,9 @@ type child struct {
 	node *node
 }
 
-// wordOf is a key of up to 7 bytes, the first one lowest, and otherwise what no
-// such key is. A NUL would be taken for no byte, and stands in no key as written.
+// wordOf is a key of up to 7 bytes as a number, the first byte lowest, and for
+// other keys a number that is none of those. So it is for those with a NUL, which
+// would count as no byte; there is none in a key as written.
 func wordOf(key string) (w uint64) {
 	if len(key) > 7 || strings.IndexByte(key, 0) >= 0 {
 		return 1<<64 - 1
@@ -38,8 +39,8 @@ func wordOf(key string) (w uint64) {
 	return w
 }
 
-// short finds the child of n that a key of n bytes names, up to 7 and without
-// escapes or what may not be UTF-8; n may be nil.
+// short is scanner.child for keys that are one word: of up to 7 bytes, all of
+// them ASCII and none a backslash. n may be nil.
 func (n *node) short(word uint64, size int) *node {
 	if n == nil || n.lengths>>size&1 == 0 {
 		return nil

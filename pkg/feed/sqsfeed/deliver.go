@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 )
 
@@ -21,37 +21,50 @@ const (
 var errGone = errors.New("its goroutine ended")
 
 // deliver hands r to h and reports whether it was acked. What was not is hidden
-// for its delay, even when h panics or ends its goroutine.
+// for its delay, even when h panics or ends its goroutine. What h returns it has
+// logged itself.
 func (f *Feed) deliver(ctx context.Context, r received, limit int, h feed.Handler) (acked bool) {
-	err := failure.New(failure.Unit, failure.Operator, errGone)
+	err, returned := error(nil), false
 	defer func() {
 		if acked {
 			return
 		}
-		if p := recover(); p != nil {
-			err = failure.Errorf(failure.Unit, failure.Operator, "panic: %v\n%s", p, debug.Stack())
+		if !returned {
+			f.log(r).Error("handler panicked", "error", abandoned(recover()))
 		}
 		delay := feed.Delay(err)
 		if ctx.Err() != nil { // it was interrupted: whoever goes on may have it at once
 			delay = 0
 		}
-		f.fail(ctx, r, delay, err)
+		f.fail(ctx, r, delay)
 	}()
 	d := feed.Delivery{Message: r.Message, Receives: r.receives, Cap: limit}
 	d.Extend = func(ctx context.Context, t time.Duration) error { return f.hide(ctx, r, t) }
 	err = h(ctx, d)
+	returned = true
 	return err == nil
+}
+
+// abandoned is why a handler did not return: p is what it panicked with, nil if
+// it ended its goroutine.
+func abandoned(p any) error {
+	if p == nil {
+		return errGone
+	}
+	return fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+}
+
+func (f *Feed) log(r received) *slog.Logger {
+	return f.options.Log.With("job", r.Job, "unit", string(r.ID), "message", r.id, "receives", r.receives)
 }
 
 // fail makes r due after delay. A queue that cannot be told delivers it when its
 // visibility ends.
-func (f *Feed) fail(ctx context.Context, r received, delay time.Duration, cause error) {
-	log := f.options.Log.With("job", r.Job, "unit", string(r.ID), "message", r.id, "receives", r.receives)
-	log.Warn("delivery failed", "error", cause, "delay", delay)
+func (f *Feed) fail(ctx context.Context, r received, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := f.hide(ctx, r, delay); err != nil && !isStale(err) {
-		log.Error("failed delivery keeps its visibility", "error", err)
+		f.log(r).Error("failed delivery keeps its visibility", "error", err)
 	}
 }
 

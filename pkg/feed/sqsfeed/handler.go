@@ -29,9 +29,9 @@ func (f *Feed) Handler(h feed.Handler) func(context.Context, events.SQSEvent) (e
 			acked := false
 			switch {
 			case err != nil:
-				f.fail(ctx, r, unaskedDelay, err)
+				f.notBegun(ctx, r, unaskedDelay, err)
 			case i > 0 && f.late(ctx):
-				f.fail(ctx, r, 0, errNoTime)
+				f.notBegun(ctx, r, 0, errNoTime)
 			default:
 				acked = f.deliver(ctx, r, limit, h)
 			}
@@ -46,6 +46,12 @@ func (f *Feed) Handler(h feed.Handler) func(context.Context, events.SQSEvent) (e
 // unaskedDelay is that of a message that could not be handled because the queue
 // did not say how often it delivers one.
 const unaskedDelay = 30 * time.Second
+
+// notBegun fails a message that no handler was given.
+func (f *Feed) notBegun(ctx context.Context, r received, delay time.Duration, why error) {
+	f.log(r).Warn("delivery not begun", "error", why, "delay", delay)
+	f.fail(ctx, r, delay)
+}
 
 func (f *Feed) late(ctx context.Context) bool {
 	end, ok := ctx.Deadline()

@@ -124,7 +124,7 @@ func TestAFailureIsReportedEvenIfItsMessageCannotBeHidden(t *testing.T) {
 				if !slices.Equal(ids, []string{"m1"}) {
 					t.Errorf("failed %v", ids)
 				}
-				if !strings.Contains(log.String(), "bad luck") || strings.Contains(log.String(), "keeps its visibility") != c.says {
+				if strings.Contains(log.String(), "keeps its visibility") != c.says || strings.Contains(log.String(), "bad luck") { // which is the handler's to log
 					t.Errorf("log: %s", &log)
 				}
 			})
@@ -178,7 +178,9 @@ func TestNothingIsBegunCloseToTheDeadline(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.timeout)
 					defer cancel()
 				}
-				r, err := sqsfeed.New(q, feedURL, sqsfeed.Options{MaxReceives: 5, Reserve: c.reserve}).Handler(func(context.Context, feed.Delivery) error {
+				var log bytes.Buffer
+				o := sqsfeed.Options{MaxReceives: 5, Reserve: c.reserve, Log: slog.New(slog.NewTextHandler(&log, nil))}
+				r, err := sqsfeed.New(q, feedURL, o).Handler(func(context.Context, feed.Delivery) error {
 					begun++
 					time.Sleep(c.each)
 					return nil
@@ -189,6 +191,9 @@ func TestNothingIsBegunCloseToTheDeadline(t *testing.T) {
 				}
 				if len(q.hidden) != len(want) || slices.ContainsFunc(q.hidden, func(s int32) bool { return s != 0 }) {
 					t.Errorf("hidden %v: what was not begun is for others at once", q.hidden)
+				}
+				if n := strings.Count(log.String(), "delivery not begun"); n != len(want) {
+					t.Errorf("%d lines of what was not begun, want %d: %s", n, len(want), &log)
 				}
 			})
 		})

@@ -18,8 +18,12 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 		if it, ok = j.unit(r.ID); !ok {
 			return unknown("begin", r)
 		}
-		if it.State != ledger.Open || it.Run != r.Run || it.Run < j.head.Run {
+		if it.State != ledger.Open || it.Run != r.Run {
 			return nil
+		}
+		if it.Run < j.head.Run {
+			it = ledger.Item{}
+			return j.moved("begin a unit of", fmt.Sprintf("and a message of run %d came", r.Run))
 		}
 		it.Serial++
 		it.Attempts++

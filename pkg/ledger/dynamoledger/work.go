@@ -13,6 +13,9 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 	const verb = "begin"
 	if l.past(r.Job, r.Run) {
 		e, err := l.entry(ctx, verb, r)
+		if err == nil && e.State == ledger.Open && e.Run == r.Run {
+			return ledger.Item{}, fmt.Errorf("%s: the job has gone on from run %d: %w", about(verb, r), r.Run, ledger.ErrState)
+		}
 		return e.Item, err
 	}
 	w := write{

@@ -44,7 +44,10 @@ func (m *model) begin(r ledger.Ref, receives, limit int) (ledger.Item, error) {
 	if u == nil {
 		return ledger.Item{}, ledger.ErrNoUnit
 	}
-	if u.State == ledger.Open && u.Run == r.Run && u.Run == m.meta.Run {
+	if u.State == ledger.Open && u.Run == r.Run {
+		if u.Run != m.meta.Run {
+			return ledger.Item{}, ledger.ErrState
+		}
 		u.Serial++
 		u.Attempts++
 		u.Last = receives >= limit || u.Attempts >= limit

@@ -16,12 +16,15 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 		return ledger.Item{}, err
 	}
 	it, ok := j.items[keyOf(r.ID)]
-	if !ok || it.State != ledger.Open || it.Run != r.Run || it.Run < j.meta.Run {
+	if !ok || it.State != ledger.Open || it.Run != r.Run {
 		v, ok := j.look(r.ID)
 		if !ok {
 			return ledger.Item{}, unknown("begin", r)
 		}
 		return v, nil
+	}
+	if it.Run < j.meta.Run {
+		return ledger.Item{}, j.moved("begin a unit of", fmt.Sprintf("and a message of run %d came", r.Run))
 	}
 	it.Serial++
 	it.Attempts++

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -83,6 +84,9 @@ func do(ctx context.Context, s *lambdakit.Stack, input any) (err error) {
 		_, err = s.Dynamo.GetItem(ctx, &in)
 	case dynamodb.UpdateItemInput:
 		_, err = s.Dynamo.UpdateItem(ctx, &in)
+		if _, refused := errors.AsType[*types.ConditionalCheckFailedException](err); refused {
+			err = nil // its answer was lost, and the SDK asked again
+		}
 	case dynamodb.TransactWriteItemsInput:
 		_, err = s.Dynamo.TransactWriteItems(ctx, &in)
 	case sqs.SendMessageBatchInput:
