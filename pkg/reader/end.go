@@ -105,8 +105,10 @@ func (a *attempt) settle(ctx context.Context, err error) error {
 	}
 	a.outcome, a.reason = retried, reason
 	cause := a.cause(reason, err)
-	// The sink is not to blame: so much a probe has shown.
-	err = errors.Join(a.named(err), a.clear(ctx))
+	err = a.named(err)
+	if scope != failure.Transient { // the sink is not to blame: so much a probe has shown
+		err = errors.Join(err, a.clear(ctx))
+	}
 	if a.item.Last {
 		return a.dead(ctx, err, cause)
 	}

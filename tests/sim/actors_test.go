@@ -76,6 +76,7 @@ func (w *world) receive(m *message) {
 		return
 	}
 	w.note("", fmt.Sprintf("  %v for the %d. time", m, m.receives), "")
+	w.laws.received(m)
 	if !w.quiet {
 		if w.on("lost receive") && w.rng.Float64() < 0.05 {
 			w.note("", "  and nobody gets it", "")

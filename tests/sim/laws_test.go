@@ -21,6 +21,7 @@ type laws struct {
 	units      map[int]map[unit.ID]*unit.Unit // of each run, as published
 	changed    map[string]time.Time           // keys, when last
 	began      map[int]time.Time              // runs
+	holder     string                         // of the lease
 	state      map[unit.ID]*unitState
 	haltAt     time.Time // zero: not halted
 	ends       map[[2]int]report.State
@@ -77,8 +78,14 @@ func (l *laws) started(m ledger.Meta) {
 	}
 }
 
+// leased: who takes the lease last is the only one to publish.
+func (l *laws) leased(c ledger.Lease) { l.holder = c.Holder }
+
 // published: what is done is not sent, and a page that was entered stays.
 func (l *laws) published(c ledger.Lease, p ledger.Page, due []unit.ID) {
+	if c.Holder != l.holder {
+		l.w.law("a page is published by who has lost the lease")
+	}
 	for _, u := range p.Units {
 		d, err := unit.Decode(u.Body)
 		if err != nil || d.ID() != u.ID {
@@ -136,8 +143,11 @@ func (l *laws) halted(a *actor, won bool) {
 	}
 }
 
-func (l *laws) begun(a *actor, r ledger.Ref, i ledger.Item, receives int) {
+func (l *laws) begun(a *actor, r ledger.Ref, was, i ledger.Item, receives int) {
 	s := l.of(r.ID)
+	if was.State == ledger.Open && was.Serial != i.Serial && r.Run < l.w.meta().Run {
+		l.w.law("%s begins %s, of a run that is over", a.name, short(r.ID))
+	}
 	a.begun = &begun{ref: r, serial: -1, wasted: s.done}
 	s.workers = append(s.workers, a)
 	if i.State == ledger.Open && i.Run == r.Run {
@@ -149,7 +159,10 @@ func (l *laws) begun(a *actor, r ledger.Ref, i ledger.Item, receives int) {
 
 // read: nothing is read again that is done.
 func (l *laws) read(a *actor, o unit.Object) {
-	if a.begun == nil || a.begun.wasted {
+	switch b := a.begun; {
+	case b == nil, b.serial < 0 && !b.wasted:
+		l.w.law("%s reads %s, and has not begun it", a.name, o.ETag)
+	case b.wasted:
 		l.w.law("%s reads %s, which is done", a.name, o.ETag)
 	}
 }
@@ -274,6 +287,23 @@ func (l *laws) named(r ledger.Ref, i ledger.Item, c ledger.Cause) {
 	}
 }
 
+// resumed: a halt is cleared for its own reason alone.
+func (l *laws) resumed(h *ledger.Halt, r failure.Reason) {
+	if h.Reason != r {
+		l.w.law("the halt for %s is cleared as if it were for %s", h.Reason, r)
+	}
+	l.asked()
+}
+
+// received: of a halted job none is delivered again and again.
+func (l *laws) received(m *message) {
+	if l.w.quiet && !m.Probe && l.w.meta().Halt != nil {
+		if m.halted++; m.halted > 2 {
+			l.w.law("%v is received for the %d. time while the job is halted", m, m.halted)
+		}
+	}
+}
+
 // acked: the unit is done, or something says what is due (INV-7).
 func (l *laws) acked(a *actor, m *message) {
 	meta := l.w.meta()
@@ -285,6 +315,9 @@ func (l *laws) acked(a *actor, m *message) {
 	s := l.of(m.ID)
 	if !s.done && !a.paused && !a.sawHalt && meta.Run == u.Run && meta.State != ledger.Completed && meta.State != ledger.Cancelled {
 		l.w.law("%s acks %v: its unit is open, and nothing says that it is due", a.name, m)
+	}
+	if h := meta.Halt; s.done && m.Probe && a.begun != nil && !a.begun.wasted && h != nil && h.Reason == failure.SinkDown && h.At.Before(a.began) {
+		l.w.law("%s is done as a probe, and the sink is still said to be down", a.name)
 	}
 	if b := a.begun; b != nil && a.sawHalt && !a.paused && !s.done {
 		if i := l.w.item(b.ref); i.State == ledger.Open && i.Serial == b.serial && (i.Last || i.Attempts > b.before) {

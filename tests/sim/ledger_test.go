@@ -55,7 +55,13 @@ func (l wired) Start(ctx context.Context, job string, s ledger.Start) (ledger.Me
 }
 
 func (l wired) Lease(ctx context.Context, c ledger.Lease) (ledger.Meta, error) {
-	return call(ctx, l, "Lease", "", func(ctx context.Context) (ledger.Meta, error) { return l.Shared.Lease(ctx, c) })
+	return call(ctx, l, "Lease", "", func(ctx context.Context) (ledger.Meta, error) {
+		m, err := l.Shared.Lease(ctx, c)
+		if err == nil {
+			l.w.laws.leased(c)
+		}
+		return m, err
+	})
 }
 
 func (l wired) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (stored ledger.Page, due []unit.ID, err error) {
@@ -104,9 +110,10 @@ func (l wired) Joined(ctx context.Context, job, pipeline string) error {
 
 func (l wired) Begin(ctx context.Context, r ledger.Ref, receives, most int) (ledger.Item, error) {
 	return call(ctx, l, "Begin", fmt.Sprintf("%s at receive %d", short(r.ID), receives), func(ctx context.Context) (ledger.Item, error) {
+		before := l.w.item(r)
 		i, err := l.Shared.Begin(ctx, r, receives, most)
 		if err == nil {
-			l.w.laws.begun(l.who(), r, i, receives)
+			l.w.laws.begun(l.who(), r, before, i, receives)
 		}
 		return i, err
 	})
@@ -195,9 +202,10 @@ func (l wired) Halt(ctx context.Context, job string, h ledger.Halt) (bool, error
 
 func (l wired) Resume(ctx context.Context, job string, r failure.Reason) (bool, error) {
 	return call(ctx, l, "Resume", string(r), func(ctx context.Context) (bool, error) {
+		before := l.w.meta().Halt
 		cleared, err := l.Shared.Resume(ctx, job, r)
 		if cleared {
-			l.w.laws.asked()
+			l.w.laws.resumed(before, r)
 		}
 		return cleared, err
 	})

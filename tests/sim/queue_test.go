@@ -29,6 +29,7 @@ type message struct {
 	feed.Message
 	id       int
 	receives int
+	halted   int // of those, while the job was halted
 	receipt  int // of the last receive; the ones before are stale
 	visible  time.Time
 }

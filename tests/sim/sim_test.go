@@ -115,31 +115,48 @@ func story(seed uint64) *world {
 	w.operator("start")
 	w.run(w, time.Now().Add(10*time.Hour), func() bool { return w.quiet })
 	w.rests()
-	m := w.meta()
-	w.laws.verdicts = append(w.laws.verdicts, m.State)
+	w.laws.verdicts = append(w.laws.verdicts, w.meta().State)
 	w.mend()
-	if m.State == "" { // it was never started
+	for _, then := range []func(){w.begins, w.goesOn, w.isRedriven, w.again} {
+		if len(w.broken) == 0 {
+			then()
+		}
+	}
+	return w
+}
+
+// begins starts a job that nobody started yet: the command was lost in the storm.
+func (w *world) begins() {
+	if w.meta().State == "" {
 		w.operator("start")
 		w.rests()
-		m = w.meta()
 	}
-	if !m.State.Ended() { // halted, which is an end while its cause lasts
-		if m.Halt.Reason != failure.SinkDown { // that one ends by itself
-			w.operator("resume")
-		}
-		w.ends()
-		m = w.meta()
+}
+
+// goesOn has a job go on that is halted, which is an end while its cause lasts.
+// The halt for a sink that is down ends by itself.
+func (w *world) goesOn() {
+	m := w.meta()
+	if m.State.Ended() {
+		return
 	}
-	if m.State == ledger.Failed {
-		w.mend()
-		w.operator("redrive")
-		w.ends()
-		if m = w.meta(); m.State != ledger.Completed {
-			w.law("all is well again, and the job that was redriven %s", m.State)
-		}
+	if m.Halt != nil && m.Halt.Reason != failure.SinkDown {
+		w.operator("resume")
 	}
-	w.again()
-	return w
+	w.ends()
+}
+
+// isRedriven has a failed job complete, now that all is well again.
+func (w *world) isRedriven() {
+	if w.meta().State != ledger.Failed {
+		return
+	}
+	w.mend()
+	w.operator("redrive")
+	w.ends()
+	if m := w.meta(); len(w.broken) == 0 && m.State != ledger.Completed {
+		w.law("all is well again, and the job that was redriven %s", m.State)
+	}
 }
 
 // rests goes on until nothing does any more, and then for a while.
@@ -192,9 +209,6 @@ func (w *world) ends() {
 
 // again starts the next run: it completes, and reads only what was not done.
 func (w *world) again() {
-	if len(w.broken) > 0 {
-		return
-	}
 	reads, before := w.store.reads, w.meta()
 	w.operator("start")
 	w.ends()

@@ -324,3 +324,19 @@ func TestTrap10AJobThatWaitsForItsTurn(t *testing.T) {
 		p.at(9*time.Hour, func() { p.mapped = true })
 	}, func(p *play) { p.wants(ledger.Completed, 0) })
 }
+
+// A redrive gives a run all its re-sends again.
+func TestARedriveCountsResendsAfresh(t *testing.T) {
+	scripted(t, []int64{headBytes}, func(p *play) {
+		purge := func() { p.queue.lose(slices.Clone(p.queue.messages)...) }
+		p.mapped = false
+		for m := range 45 {
+			p.at(time.Duration(m)*time.Minute+30*time.Second, purge)
+		}
+		p.at(50*time.Minute, func() {
+			p.wants(ledger.Failed, resends)
+			p.operator("redrive")
+		})
+		p.at(51*time.Minute+30*time.Second, func() { purge(); p.mapped = true })
+	}, func(p *play) { p.wants(ledger.Completed, resends+1) })
+}

@@ -40,7 +40,7 @@ func grants(tpl *template, function string) []value {
 func full(tpl *template) *template {
 	return tpl.with("SourceBucket", "logs", "SourcePrefix", "in/", "OutputBucket", "rows", "OutputPrefix", "out/",
 		"ReportBucket", "reports", "ReportPrefix", "jobs/", "EventBusName", "bus",
-		"KmsKeyArn", "key", "SourceKmsKeyArn", "source-key", "OutputKmsKeyArn", "output-key")
+		"KmsKeyArn", "key", "SourceKmsKeyArn", "source-key", "OutputKmsKeyArn", "output-key", "ReportKmsKeyArn", "report-key")
 }
 
 const (
@@ -116,7 +116,7 @@ func parts() map[string]may {
 			"JobTable.Arn":        {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
 			"FeedQueue.Arn":       {"sqs:SendMessage", "sqs:GetQueueAttributes"},
 			"DeadLetterQueue.Arn": {"sqs:GetQueueAttributes"}, reportObjects: {"s3:PutObject"}, anyMachine: {"states:SendTaskSuccess", "states:SendTaskFailure"},
-			arn("lambda", "function:${AWS::StackName}-lister"): proof, busARN: {"events:PutEvents"}, "key": keyOf,
+			arn("lambda", "function:${AWS::StackName}-lister"): proof, busARN: {"events:PutEvents"}, "key": keyOf, "report-key": {"kms:GenerateDataKey"},
 		},
 	}
 }
