@@ -24,16 +24,16 @@ type jobStatus struct {
 	Run   int          `json:"run"`
 	State ledger.State `json:"state"`
 	// Source is what the run reads where that is not what the pipeline file says.
-	Source  *Selection    `json:"source,omitempty"`
-	Halt    *jobHalt      `json:"halt,omitempty"`
-	Started time.Time     `json:"started_at"`
-	Ended   time.Time     `json:"ended_at,omitzero"`
-	Listed  bool          `json:"listed"` // the listing is complete: what is planned is final
-	Units   statusUnits   `json:"units"`
-	Objects statusObjects `json:"objects"`
-	Bytes   statusBytes   `json:"bytes"`
-	Records int64         `json:"records"`
-	Resends int           `json:"resends"`
+	Source  *control.Selection `json:"source,omitempty"`
+	Halt    *jobHalt           `json:"halt,omitempty"`
+	Started time.Time          `json:"started_at"`
+	Ended   time.Time          `json:"ended_at,omitzero"`
+	Listed  bool               `json:"listed"` // the listing is complete: what is planned is final
+	Units   statusUnits        `json:"units"`
+	Objects statusObjects      `json:"objects"`
+	Bytes   statusBytes        `json:"bytes"`
+	Records int64              `json:"records"`
+	Resends int                `json:"resends"`
 	// SendDue: the schedule is about to send every open unit.
 	SendDue bool `json:"send_due"`
 	// Feed is of all jobs of the stack; nil where it is not known.
@@ -82,20 +82,20 @@ func statusOf(s control.Snapshot) jobStatus {
 	if m.Halt != nil {
 		j.Halt = haltOf(*m.Halt)
 	}
-	var source Selection
-	if json.Unmarshal([]byte(m.Source), &source) == nil && source.some() {
+	var source control.Selection
+	if json.Unmarshal([]byte(m.Source), &source) == nil && selects(source) {
 		j.Source = &source
 	}
 	return j
 }
 
-// some reports whether s says anything.
-func (s *Selection) some() bool {
+// selects reports whether s says anything.
+func selects(s control.Selection) bool {
 	return s.URL != "" || s.StartAfter != "" || len(s.Include)+len(s.Exclude) > 0
 }
 
-// text is s in words.
-func (s *Selection) text() string {
+// inWords is s as a line.
+func inWords(s *control.Selection) string {
 	parts := []string{cmp.Or(s.URL, "of the pipeline file")}
 	if len(s.Include) > 0 {
 		parts = append(parts, "include "+strings.Join(s.Include, " "))
@@ -203,7 +203,7 @@ func (j *jobStatus) text(w io.Writer, now time.Time) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "job %s, run %d: %s, %s\n", j.Job, j.Run, j.state(), j.since(now))
 	if j.Source != nil {
-		fmt.Fprintf(b, "  source    %s\n", j.Source.text())
+		fmt.Fprintf(b, "  source    %s\n", inWords(j.Source))
 	}
 	fmt.Fprintf(b, "  objects   %s done\n", j.of(j.Objects.Done, j.Objects.Listed))
 	fmt.Fprintf(b, "  units     %s done, %s dead\n", j.of(int64(j.Units.Done), int64(j.Units.Planned)), humanize.Comma(int64(j.Units.Dead)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/lister"
@@ -11,17 +12,6 @@ import (
 	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 )
-
-// Selection is what one of a stack's jobs is about, in place of what the pipeline
-// file says of its source: a stack runs many jobs by one file. What is empty is
-// as in the file.
-type Selection struct {
-	URL     string   `json:"url,omitempty"`
-	Include []string `json:"include,omitempty"`
-	Exclude []string `json:"exclude,omitempty"`
-	// StartAfter is the key that the listing begins after.
-	StartAfter string `json:"start_after,omitempty"`
-}
 
 // Listing is the source of a job as a lister on a stack reads it.
 type Listing struct {
@@ -35,7 +25,7 @@ type Listing struct {
 
 // OpenListing opens the source that c and s describe, in a bucket. It lists
 // nothing.
-func OpenListing(ctx context.Context, c Config, p Pipeline, s Selection) (*Listing, error) {
+func OpenListing(ctx context.Context, c Config, p Pipeline, s control.Selection) (*Listing, error) {
 	c.selects(s)
 	if err := c.check(plain); err != nil {
 		return nil, err
@@ -61,7 +51,7 @@ func OpenListing(ctx context.Context, c Config, p Pipeline, s Selection) (*Listi
 }
 
 // selects puts s in the place of what the file says, in a copy.
-func (c *Config) selects(s Selection) {
+func (c *Config) selects(s control.Selection) {
 	if c.Source.S3 == nil {
 		return // said by check
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/object/memobject"
 )
 
@@ -14,10 +15,10 @@ func TestAStackListsBucketsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := app.Pipeline{Source: new(memobject.Bucket)}
-	if _, err := app.OpenListing(t.Context(), c, p, app.Selection{}); err != nil {
+	if _, err := app.OpenListing(t.Context(), c, p, control.Selection{}); err != nil {
 		t.Error(err)
 	}
-	_, err = app.OpenListing(t.Context(), c, p, app.Selection{URL: "file:///tmp/"})
+	_, err = app.OpenListing(t.Context(), c, p, control.Selection{URL: "file:///tmp/"})
 	if err == nil || !strings.Contains(err.Error(), `source.s3.url: "file:///tmp/" is a directory`) {
 		t.Errorf("error %v", err)
 	}
@@ -28,7 +29,7 @@ func TestWhatAJobListsMayNotHoldItsReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := app.OpenListing(t.Context(), c, app.Pipeline{Source: new(memobject.Bucket)}, app.Selection{})
+	l, err := app.OpenListing(t.Context(), c, app.Pipeline{Source: new(memobject.Bucket)}, control.Selection{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (c *Control) Cancel(ctx context.Context, job string) (Cancelled, error) {
 	}
 	r := Cancelled{Run: run}
 	if c.opt.Functions != nil && c.opt.Finalizer != "" {
-		r.Later = c.queue(ctx, c.opt.Finalizer, runRequest{Job: job, Run: run})
+		r.Later = c.queue(ctx, c.opt.Finalizer, FinalizeRequest{Job: job})
 	}
 	return r, nil
 }

@@ -16,11 +16,8 @@ import (
 // StartOptions say what a run reads, where that is not what the lister's own
 // pipeline file says. The zero value is that file's source.
 type StartOptions struct {
-	URL        string // "": the file's
-	Include    []string
-	Exclude    []string
-	StartAfter string // key that the listing begins after; "": the first
-	TaskToken  string // of the Step Functions task that waits for the run; "": none
+	Selection
+	TaskToken string // of the Step Functions task that waits for the run; "": none
 	// Token names this start: the same token is the same run. "": one that is
 	// new with each call of Start.
 	Token string
@@ -36,29 +33,6 @@ type Started struct {
 	Later error
 }
 
-// The lister's side of these is in the function.
-type (
-	startRequest struct {
-		Job        string   `json:"job"`
-		URL        string   `json:"url,omitempty"`
-		Include    []string `json:"include,omitempty"`
-		Exclude    []string `json:"exclude,omitempty"`
-		StartAfter string   `json:"start_after,omitempty"`
-		Token      string   `json:"token"`
-		TaskToken  string   `json:"task_token,omitempty"`
-		Detach     bool     `json:"detach"` // answer as soon as the run is started
-	}
-	startAnswer struct {
-		Job   string       `json:"job"`
-		Run   int          `json:"run"`
-		State ledger.State `json:"state"`
-	}
-	runRequest struct {
-		Job string `json:"job"`
-		Run int    `json:"run"`
-	}
-)
-
 // Start starts the job's next run and has it listed. What the lister refuses,
 // such as a job that is running, is a *FunctionError in its own words.
 func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Started, error) {
@@ -69,9 +43,8 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 	if token == "" {
 		token = rand.Text()
 	}
-	payload, err := json.Marshal(startRequest{
-		Job: job, URL: o.URL, Include: o.Include, Exclude: o.Exclude, StartAfter: o.StartAfter,
-		Token: token, TaskToken: o.TaskToken, Detach: true,
+	payload, err := json.Marshal(ListRequest{
+		Job: job, Selection: o.Selection, Token: token, TaskToken: o.TaskToken, Detach: true,
 	})
 	if err != nil {
 		return Started{}, fmt.Errorf("start job %s: %w", job, err)
@@ -86,20 +59,20 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 	if err != nil {
 		return Started{}, fmt.Errorf("start job %s: %w", job, err)
 	}
-	var a startAnswer
+	var a ListAnswer
 	if err := json.Unmarshal(body, &a); err != nil || a.Job != job || a.Run < 1 {
 		return Started{}, fmt.Errorf("start job %s: function %s answers %.200q: it is no lister of this version", job, c.opt.Lister, body)
 	}
 	s := Started{Job: a.Job, Run: a.Run, State: a.State}
 	if s.State == ledger.Listing {
-		s.Later = c.queue(ctx, c.opt.Lister, runRequest{Job: s.Job, Run: s.Run})
+		s.Later = c.queue(ctx, c.opt.Lister, ListRequest{Job: s.Job, Run: s.Run})
 	}
 	return s, nil
 }
 
-// queue has a function work on a run.
-func (c *Control) queue(ctx context.Context, function string, r runRequest) error {
-	payload, err := json.Marshal(r)
+// queue hands a function a request and does not wait for what it does with it.
+func (c *Control) queue(ctx context.Context, function string, request any) error {
+	payload, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 func TestAStartAsksTheListerAndHasItList(t *testing.T) {
 	s := newStack(&faults{})
 	got, err := s.control().Start(t.Context(), "logs", control.StartOptions{
-		URL: "s3://b/p/", Include: []string{"*.gz"}, Exclude: []string{"x*"}, StartAfter: "k", TaskToken: "task", Token: "t",
+		Selection: control.Selection{URL: "s3://b/p/", Include: []string{"*.gz"}, Exclude: []string{"x*"}, StartAfter: "k"},
+		TaskToken: "task", Token: "t",
 	})
 	if err != nil || got != (control.Started{Job: "logs", Run: 1, State: ledger.Listing}) {
 		t.Errorf("%+v, %v", got, err)

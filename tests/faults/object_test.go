@@ -18,6 +18,7 @@ func TestAReadThatFailsForAWhileIsRepeatedInPlace(t *testing.T) {
 	for name, f := range map[string]lambdakit.Fault{
 		"500":                 s3Says(500, "InternalError"),
 		"503 SlowDown":        s3Says(503, "SlowDown"),
+		"502 of a proxy":      {Status: 502, Answer: "<html>Bad Gateway</html>"},
 		"no answer":           {Before: true},
 		"a reset in mid-body": {Cut: 60_000},
 		"a body cut short":    {Cut: 60_000, Ends: lambdakit.Short},

@@ -27,6 +27,7 @@ type actor struct {
 	begun     *begun
 	sawHalt   bool
 	paused    bool
+	finished  bool
 	outcome   error
 }
 

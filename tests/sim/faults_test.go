@@ -23,7 +23,7 @@ type event struct {
 var kinds = []string{
 	"crash", "fail", "lost", "outage", "freeze", "slow", "cut", "partly", "duplicate", "purge", "expire",
 	"lost receive", "lag", "off", "sink down", "denied", "spoil", "reject", "resume", "redrive", "cancel", "again",
-	"change", "second lister", "second tick", "short", "forgetful sink",
+	"change", "second lister", "second tick", "short", "forgetful sink", "blind",
 }
 
 // themes are kinds that make trouble together.

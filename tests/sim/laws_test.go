@@ -23,7 +23,8 @@ type laws struct {
 	began      map[int]time.Time              // runs
 	holder     string                         // of the lease
 	state      map[unit.ID]*unitState
-	haltAt     time.Time // zero: not halted
+	haltAt     time.Time // zero: not halted in this run
+	haltedAt   time.Time // last
 	ends       map[[2]int]report.State
 	afterwards int         // units that were done after the job's end
 	late       map[int]int // dead units that were done after all, of each run
@@ -136,6 +137,7 @@ func (l *laws) saw(a *actor, m ledger.Meta) {
 func (l *laws) halted(a *actor, won bool) {
 	a.sawHalt = true
 	if won {
+		l.haltedAt = time.Now()
 		l.w.eager("resume")
 	}
 	if won && l.haltAt.IsZero() {
@@ -199,7 +201,8 @@ func (l *laws) redriven() {
 
 // done: only when the sink has every row (INV-1), and each once if the sink
 // knows what it has seen.
-func (l *laws) done(r ledger.Ref) {
+func (l *laws) done(a *actor, r ledger.Ref) {
+	a.finished = true
 	s := l.of(r.ID)
 	m := l.w.meta()
 	if !s.done && m.State.Ended() {
@@ -316,7 +319,7 @@ func (l *laws) acked(a *actor, m *message) {
 	if !s.done && !a.paused && !a.sawHalt && meta.Run == u.Run && meta.State != ledger.Completed && meta.State != ledger.Cancelled {
 		l.w.law("%s acks %v: its unit is open, and nothing says that it is due", a.name, m)
 	}
-	if h := meta.Halt; s.done && m.Probe && a.begun != nil && !a.begun.wasted && h != nil && h.Reason == failure.SinkDown && h.At.Before(a.began) {
+	if h := meta.Halt; a.finished && m.Probe && h != nil && h.Reason == failure.SinkDown && l.haltedAt.Before(a.began) {
 		l.w.law("%s is done as a probe, and the sink is still said to be down", a.name)
 	}
 	if b := a.begun; b != nil && a.sawHalt && !a.paused && !s.done {

@@ -160,7 +160,7 @@ func (l wired) Done(ctx context.Context, r ledger.Ref, c unit.Counts) (ledger.Ta
 		if err != nil {
 			return t, err
 		}
-		l.w.laws.done(r)
+		l.w.laws.done(l.who(), r)
 		if l.who().dead && t.Done > before.Done && l.w.on("lag") {
 			l.w.lag[runOf{r.Job, r.Run}]++
 		}

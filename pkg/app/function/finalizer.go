@@ -3,17 +3,11 @@ package function
 import (
 	"context"
 
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/finalizer"
 )
 
-// FinalizeRequest is the finalizer's event: a job whose end may be proved. Of any
-// other event, such as the schedule's, Job is empty: then all live jobs are looked
-// at.
-type FinalizeRequest struct {
-	Job string `json:"job"`
-}
-
-func newFinalizer(ctx context.Context, s setup) (func(context.Context, FinalizeRequest) error, error) {
+func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.FinalizeRequest) error, error) {
 	services, l, f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -38,7 +32,7 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, FinalizeR
 		return depth.Empty(), err
 	}
 	shared := finalizer.NewShared(l, f, o)
-	return func(ctx context.Context, r FinalizeRequest) error {
+	return func(ctx context.Context, r control.FinalizeRequest) error {
 		if r.Job == "" {
 			return shared.Tick(ctx)
 		}

@@ -9,34 +9,12 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/lister"
 )
-
-// ListRequest is the lister's event. With a run it goes on listing that run;
-// without one it starts the job.
-type ListRequest struct {
-	Job string `json:"job"`
-	Run int    `json:"run,omitempty"`
-
-	app.Selection
-	// Token makes a start that is repeated the same start.
-	Token string `json:"token,omitempty"`
-	// TaskToken is that of a Step Functions task that waits for the job's end.
-	TaskToken string `json:"task_token,omitempty"`
-	// Detach starts the job and leaves the listing to a request with its run, or
-	// to the schedule.
-	Detach bool `json:"detach,omitempty"`
-}
-
-// ListAnswer is what became of a request.
-type ListAnswer struct {
-	Job   string       `json:"job"`
-	Run   int          `json:"run"`
-	State ledger.State `json:"state"`
-}
 
 // listing is the lister function.
 type listing struct {
@@ -49,7 +27,7 @@ type listing struct {
 	halted   func(ctx context.Context, job string, run int, h ledger.Halt) error
 }
 
-func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest) (ListAnswer, error), error) {
+func newLister(ctx context.Context, s setup) (func(context.Context, control.ListRequest) (control.ListAnswer, error), error) {
 	services, jobs, f, err := s.open(ctx)
 	if err != nil {
 		return nil, err
@@ -61,9 +39,9 @@ func newLister(ctx context.Context, s setup) (func(context.Context, ListRequest)
 	return l.handle, nil
 }
 
-func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error) {
+func (l *listing) handle(ctx context.Context, r control.ListRequest) (control.ListAnswer, error) {
 	if err := ledger.CheckName(r.Job); err != nil {
-		return ListAnswer{}, err
+		return control.ListAnswer{}, err
 	}
 	var (
 		meta ledger.Meta
@@ -75,17 +53,17 @@ func (l *listing) handle(ctx context.Context, r ListRequest) (ListAnswer, error)
 		meta, err = l.ledger.Meta(ctx, r.Job)
 	}
 	if err != nil {
-		return ListAnswer{}, err
+		return control.ListAnswer{}, err
 	}
 	if moved := r.Run != 0 && r.Run != meta.Run; !moved && !r.Detach && lists(meta) {
 		if err := l.list(ctx, meta); err != nil {
-			return ListAnswer{}, err
+			return control.ListAnswer{}, err
 		}
 		if meta, err = l.ledger.Meta(ctx, r.Job); err != nil {
-			return ListAnswer{}, err
+			return control.ListAnswer{}, err
 		}
 	}
-	return ListAnswer{Job: r.Job, Run: meta.Run, State: meta.State}, nil
+	return control.ListAnswer{Job: r.Job, Run: meta.Run, State: meta.State}, nil
 }
 
 // lists reports whether the run is to be listed. Of a halt only that for a sink
@@ -95,7 +73,7 @@ func lists(m ledger.Meta) bool {
 }
 
 // start begins the job, or its next run, over what r selects.
-func (l *listing) start(ctx context.Context, r ListRequest) (ledger.Meta, error) {
+func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta, error) {
 	source, err := app.OpenListing(ctx, l.config, l.pipeline, r.Selection)
 	if err != nil {
 		return ledger.Meta{}, err
@@ -145,7 +123,7 @@ func (l *listing) list(ctx context.Context, meta ledger.Meta) error {
 
 // goOn lists by the source that the run was started with.
 func (l *listing) goOn(ctx context.Context, meta ledger.Meta) error {
-	var selected app.Selection
+	var selected control.Selection
 	if err := json.Unmarshal([]byte(meta.Source), &selected); err != nil {
 		return failure.Errorf(failure.Job, failure.Config, "job %s: read its source: %w", meta.Job, err)
 	}

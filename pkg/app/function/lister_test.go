@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -70,7 +71,7 @@ func (w *world) Send(_ context.Context, ms ...feed.Message) error {
 	return nil
 }
 
-func (w *world) asked(r ListRequest) ListAnswer {
+func (w *world) asked(r control.ListRequest) control.ListAnswer {
 	w.t.Helper()
 	a, err := w.handle(w.t.Context(), r)
 	if err != nil {
@@ -79,7 +80,7 @@ func (w *world) asked(r ListRequest) ListAnswer {
 	return a
 }
 
-func (w *world) refused(r ListRequest, want string) {
+func (w *world) refused(r control.ListRequest, want string) {
 	w.t.Helper()
 	if a, err := w.handle(w.t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 		w.t.Errorf("%+v: %+v, error %v, want one with %q", r, a, err, want)
@@ -88,7 +89,7 @@ func (w *world) refused(r ListRequest, want string) {
 
 func TestARequestStartsAJobAndListsIt(t *testing.T) {
 	w := newWorld(t)
-	if a := w.asked(ListRequest{Job: "j"}); a != (ListAnswer{"j", 1, ledger.Running}) {
+	if a := w.asked(control.ListRequest{Job: "j"}); a != (control.ListAnswer{Job: "j", Run: 1, State: ledger.Running}) {
 		t.Errorf("answer %+v", a)
 	}
 	if len(w.sent) != 1 || len(w.finalized) != 1 || w.finalized[0] != "j" {
@@ -98,18 +99,18 @@ func TestARequestStartsAJobAndListsIt(t *testing.T) {
 
 func TestADetachedStartListsNothingUntilItIsToldTo(t *testing.T) {
 	w := newWorld(t)
-	if a := w.asked(ListRequest{Job: "j", Detach: true}); a != (ListAnswer{"j", 1, ledger.Listing}) || len(w.sent) > 0 {
+	if a := w.asked(control.ListRequest{Job: "j", Detach: true}); a != (control.ListAnswer{Job: "j", Run: 1, State: ledger.Listing}) || len(w.sent) > 0 {
 		t.Errorf("answer %+v, sent %d", a, len(w.sent))
 	}
-	if a := w.asked(ListRequest{Job: "j", Run: 1}); a.State != ledger.Running || len(w.sent) != 1 {
+	if a := w.asked(control.ListRequest{Job: "j", Run: 1}); a.State != ledger.Running || len(w.sent) != 1 {
 		t.Errorf("answer %+v, sent %d", a, len(w.sent))
 	}
 }
 
 func TestTheSourceOfARequestIsTheJobs(t *testing.T) {
 	w := newWorld(t)
-	w.asked(ListRequest{Job: "j", Detach: true, Selection: app.Selection{URL: "s3://bucket/in/", Include: []string{"a"}}})
-	w.asked(ListRequest{Job: "j", Run: 1})
+	w.asked(control.ListRequest{Job: "j", Detach: true, Selection: control.Selection{URL: "s3://bucket/in/", Include: []string{"a"}}})
+	w.asked(control.ListRequest{Job: "j", Run: 1})
 	if len(w.sent) != 1 || strings.Contains(string(w.sent[0].Body), "in/b") {
 		t.Errorf("sent %+v", w.sent)
 	}
@@ -117,55 +118,55 @@ func TestTheSourceOfARequestIsTheJobs(t *testing.T) {
 
 func TestRequestsThatStartNothing(t *testing.T) {
 	w := newWorld(t)
-	w.refused(ListRequest{}, `job ""`)
-	w.refused(ListRequest{Job: "a/b"}, `job "a/b"`)
-	w.refused(ListRequest{Job: "j", Selection: app.Selection{URL: "ftp://x"}}, "ftp://x")
-	w.refused(ListRequest{Job: "j", Selection: app.Selection{Exclude: []string{strings.Repeat("x", maxSelection)}}}, "of at most 2048")
-	w.refused(ListRequest{Job: "j", Run: 1}, "no such job")
-	w.asked(ListRequest{Job: "j", Detach: true})
-	w.refused(ListRequest{Job: "j"}, "run 1 is listing")
+	w.refused(control.ListRequest{}, `job ""`)
+	w.refused(control.ListRequest{Job: "a/b"}, `job "a/b"`)
+	w.refused(control.ListRequest{Job: "j", Selection: control.Selection{URL: "ftp://x"}}, "ftp://x")
+	w.refused(control.ListRequest{Job: "j", Selection: control.Selection{Exclude: []string{strings.Repeat("x", maxSelection)}}}, "of at most 2048")
+	w.refused(control.ListRequest{Job: "j", Run: 1}, "no such job")
+	w.asked(control.ListRequest{Job: "j", Detach: true})
+	w.refused(control.ListRequest{Job: "j"}, "run 1 is listing")
 }
 
 func TestAnEventThatIsRepeatedIsTheSameStart(t *testing.T) {
 	w := newWorld(t)
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "one"})
 	for range 2 {
-		if a, err := w.handle(ctx, ListRequest{Job: "j", Detach: true}); err != nil || a.Run != 1 {
+		if a, err := w.handle(ctx, control.ListRequest{Job: "j", Detach: true}); err != nil || a.Run != 1 {
 			t.Errorf("%+v, %v", a, err)
 		}
 	}
-	w.asked(ListRequest{Job: "k", Token: "t", Detach: true})
-	w.asked(ListRequest{Job: "k", Token: "t", Detach: true})
+	w.asked(control.ListRequest{Job: "k", Token: "t", Detach: true})
+	w.asked(control.ListRequest{Job: "k", Token: "t", Detach: true})
 }
 
 func TestWhoComesLateDoesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.asked(ListRequest{Job: "j"})
+	w.asked(control.ListRequest{Job: "j"})
 	n := len(w.sent)
 	for _, run := range []int{1, 2} { // listed already; not there yet
-		if a := w.asked(ListRequest{Job: "j", Run: run}); a.Run != 1 || a.State != ledger.Running || len(w.sent) != n {
+		if a := w.asked(control.ListRequest{Job: "j", Run: run}); a.Run != 1 || a.State != ledger.Running || len(w.sent) != n {
 			t.Errorf("run %d: %+v, %d sent", run, a, len(w.sent)-n)
 		}
 	}
-	w.asked(ListRequest{Job: "k", Detach: true})
+	w.asked(control.ListRequest{Job: "k", Detach: true})
 	if _, err := w.ledger.Lease(t.Context(), ledger.Lease{Job: "k", Run: 1, Holder: "another"}); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.asked(ListRequest{Job: "k", Run: 1}); a.State != ledger.Listing || len(w.sent) != n {
+	if a := w.asked(control.ListRequest{Job: "k", Run: 1}); a.State != ledger.Listing || len(w.sent) != n {
 		t.Errorf("while another lists: %+v, %d sent", a, len(w.sent)-n)
 	}
 }
 
 func TestAListerOfAnotherConfigurationHaltsTheJobWithBothDigests(t *testing.T) {
 	w := newWorld(t)
-	w.asked(ListRequest{Job: "j", Detach: true})
+	w.asked(control.ListRequest{Job: "j", Detach: true})
 	before, err := w.ledger.Meta(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := newWorld(t, "source.s3.target=1MiB")
 	other.ledger = w.ledger
-	other.asked(ListRequest{Job: "j", Run: 1})
+	other.asked(control.ListRequest{Job: "j", Run: 1})
 	m, err := w.ledger.Meta(t.Context(), "j")
 	if err != nil || m.Halt == nil || m.Halt.Reason != failure.Fingerprint || !strings.Contains(m.Halt.Detail, before.Digests.Plan) {
 		t.Fatalf("meta %+v, error %v", m, err)
@@ -174,7 +175,7 @@ func TestAListerOfAnotherConfigurationHaltsTheJobWithBothDigests(t *testing.T) {
 		t.Errorf("told of %v, sent %d", other.halts, len(other.sent))
 	}
 	t.Run("and one that comes after leaves the halted job alone", func(t *testing.T) {
-		if w.asked(ListRequest{Job: "j", Run: 1}); len(w.sent) > 0 || len(w.halts) > 0 {
+		if w.asked(control.ListRequest{Job: "j", Run: 1}); len(w.sent) > 0 || len(w.halts) > 0 {
 			t.Errorf("sent %d, told of %v", len(w.sent), w.halts)
 		}
 	})
@@ -182,10 +183,10 @@ func TestAListerOfAnotherConfigurationHaltsTheJobWithBothDigests(t *testing.T) {
 
 func TestAFileThatDoesNotSuitTheJobAnyMoreHaltsIt(t *testing.T) {
 	w := newWorld(t)
-	w.asked(ListRequest{Job: "j", Detach: true, Selection: app.Selection{URL: "s3://bucket/"}})
+	w.asked(control.ListRequest{Job: "j", Detach: true, Selection: control.Selection{URL: "s3://bucket/"}})
 	other := newWorld(t, "rejects.url=s3://bucket/rejects/")
 	other.ledger = w.ledger
-	other.asked(ListRequest{Job: "j", Run: 1})
+	other.asked(control.ListRequest{Job: "j", Run: 1})
 	if len(other.halts) != 1 || other.halts[0].Reason != failure.Config || !strings.Contains(other.halts[0].Detail, "rejects.url") {
 		t.Errorf("told of %+v", other.halts)
 	}
@@ -194,11 +195,11 @@ func TestAFileThatDoesNotSuitTheJobAnyMoreHaltsIt(t *testing.T) {
 func TestAJobIsListedWhileItsSinkIsDown(t *testing.T) {
 	for reason, want := range map[failure.Reason]ledger.State{failure.SinkDown: ledger.Running, failure.Denied: ledger.Listing} {
 		w := newWorld(t)
-		w.asked(ListRequest{Job: "j", Detach: true})
+		w.asked(control.ListRequest{Job: "j", Detach: true})
 		if _, err := w.ledger.Halt(t.Context(), "j", ledger.Halt{Reason: reason}); err != nil {
 			t.Fatal(err)
 		}
-		if a := w.asked(ListRequest{Job: "j", Run: 1}); a.State != want {
+		if a := w.asked(control.ListRequest{Job: "j", Run: 1}); a.State != want {
 			t.Errorf("%s: %+v", reason, a)
 		}
 	}
@@ -209,7 +210,7 @@ func TestAListingGoesOnInTheNextInvocation(t *testing.T) {
 	w.bucket.PageSize = 1
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Second)) // less than what is kept in reserve
 	defer cancel()
-	a, err := w.handle(ctx, ListRequest{Job: "j"})
+	a, err := w.handle(ctx, control.ListRequest{Job: "j"})
 	if err != nil || a.State != ledger.Listing || len(w.finalized) > 0 {
 		t.Fatalf("%+v, %v, finalized %v", a, err, w.finalized)
 	}
@@ -218,11 +219,11 @@ func TestAListingGoesOnInTheNextInvocation(t *testing.T) {
 func TestAFailureToAskForTheEndIsAnError(t *testing.T) {
 	w := newWorld(t)
 	w.finalize = func(context.Context, string) error { return errors.New("no finalizer") }
-	w.refused(ListRequest{Job: "j"}, "no finalizer")
+	w.refused(control.ListRequest{Job: "j"}, "no finalizer")
 }
 
 func TestARequestIsReadAsItIsDocumented(t *testing.T) {
-	var r ListRequest
+	var r control.ListRequest
 	err := json.Unmarshal([]byte(`{"job":"j","run":2,"url":"s3://b/","include":["i"],"exclude":["e"],"start_after":"k","token":"t","task_token":"tt","detach":true}`), &r)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/control/awscontrol"
 	"github.com/spate-go/spate/pkg/feed/sqsfeed"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
@@ -82,7 +83,7 @@ func (s *services) finalize() (func(ctx context.Context, job string) error, erro
 	}
 	functions := s.functions()
 	return func(ctx context.Context, job string) error {
-		return queue(ctx, functions, name, FinalizeRequest{Job: job})
+		return queue(ctx, functions, name, control.FinalizeRequest{Job: job})
 	}, nil
 }
 
@@ -94,7 +95,7 @@ func (s *services) list() (func(ctx context.Context, job string, run int) error,
 	}
 	functions := s.functions()
 	return func(ctx context.Context, job string, run int) error {
-		return queue(ctx, functions, name, ListRequest{Job: job, Run: run})
+		return queue(ctx, functions, name, control.ListRequest{Job: job, Run: run})
 	}, nil
 }
 

@@ -149,12 +149,14 @@ func (s *scanner) name(i int, n *node) (end int, c *node) {
 }
 
 // member scans a member's value. A key that stands twice has its last value,
-// so what was found under an earlier one is forgotten.
+// so what was found below an earlier one is forgotten.
 func (s *scanner) member(i int, n *node, depth int) int {
 	if n == nil {
 		return s.value(i, nil, depth)
 	}
-	clear(s.spans[n.first:n.last])
+	if n.children != nil {
+		clear(s.spans[n.first:n.last])
+	}
 	end := s.value(i, n, depth)
 	if end >= 0 && n.slot >= 0 {
 		s.spans[n.slot] = span{i, end}
