@@ -18,15 +18,28 @@ type Listing struct {
 	// Digests are the fingerprint of the job.
 	Digests ledger.Digests
 
-	bucket  object.Bucket
-	options lister.Options
-	place   s3sink.Place
+	planning
+	bucket object.Bucket
+	place  s3sink.Place
 }
 
 // OpenListing opens the source that c and s describe, in a bucket. It lists
 // nothing.
 func OpenListing(ctx context.Context, c Config, p Pipeline, s control.Selection) (*Listing, error) {
 	c.selects(s)
+	l, err := openListing(ctx, c, p)
+	if err != nil {
+		return nil, err
+	}
+	if l.place.Bucket == "" {
+		return nil, fmt.Errorf("source.s3.url: %q is a directory, and a stack reads from buckets: give s3://bucket/prefix/", c.Source.S3.URL)
+	}
+	l.startAfter(s.StartAfter)
+	return l, nil
+}
+
+// openListing opens the source that c describes, a directory too.
+func openListing(ctx context.Context, c Config, p Pipeline) (*Listing, error) {
 	if err := c.check(plain); err != nil {
 		return nil, err
 	}
@@ -35,15 +48,11 @@ func OpenListing(ctx context.Context, c Config, p Pipeline, s control.Selection)
 	if err != nil {
 		return nil, err
 	}
-	if loc.bucket == "" {
-		return nil, fmt.Errorf("source.s3.url: %q is a directory, and a stack reads from buckets: give s3://bucket/prefix/", c.Source.S3.URL)
-	}
 	planning, err := c.planning(p, loc)
 	if err != nil {
 		return nil, err
 	}
-	planning.startAfter(s.StartAfter)
-	l := &Listing{Digests: planning.digests(), options: planning.options, bucket: p.Source, place: s3sink.Place{Bucket: loc.bucket, Prefix: loc.prefix}}
+	l := &Listing{Digests: planning.digests(), planning: planning, bucket: p.Source, place: s3sink.Place{Bucket: loc.bucket, Prefix: loc.prefix}}
 	if l.bucket == nil {
 		l.bucket, err = openSource(ctx, c.Source.S3, loc)
 	}
@@ -94,7 +103,10 @@ func (c *Config) planning(p Pipeline, l location) (planning, error) {
 	}, nil
 }
 
-func (p *planning) startAfter(key string) { p.listing.StartAfter, p.options.StartAfter = key, key }
+func (l *Listing) startAfter(key string) {
+	l.listing.StartAfter, l.options.StartAfter = key, key
+	l.Digests = l.digests()
+}
 
 func (p *planning) digests() ledger.Digests {
 	return ledger.Digests{Plan: plan.PlanDigest(p.listing), Read: p.read}

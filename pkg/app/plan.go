@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
-	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/plan"
@@ -115,7 +114,7 @@ func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdi
 	if err != nil {
 		return err
 	}
-	l, err := OpenListing(ctx, c, p, control.Selection{})
+	l, err := openListing(ctx, c, p)
 	if err != nil {
 		return err
 	}

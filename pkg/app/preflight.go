@@ -10,7 +10,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
@@ -116,7 +115,7 @@ func result(what, detail string, err error) checked {
 // checkSource lists a page and reads a byte.
 func checkSource(ctx context.Context, c *Config, p Pipeline) checked {
 	const what = "source"
-	l, err := OpenListing(ctx, *c, p, control.Selection{})
+	l, err := openListing(ctx, *c, p)
 	if err != nil {
 		return result(what, "", err)
 	}

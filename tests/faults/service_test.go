@@ -46,14 +46,14 @@ func fixed(f lambdakit.Fault) func(lambdakit.Call) lambdakit.Fault {
 // the others were not. taken: all were.
 func failedEntries(well int, taken bool) func(lambdakit.Call) lambdakit.Fault {
 	return func(c lambdakit.Call) lambdakit.Fault {
-		var in struct{ Entries []struct{ Id string } }
-		_ = json.Unmarshal(c.Body, &in) // of the SDK's making
+		var in struct{ Entries []struct{ ID string } } // Id, in any case
+		_ = json.Unmarshal(c.Body, &in)                // of the SDK's making
 		sent, failed := []string{}, []string{}
 		for i, e := range in.Entries {
 			if i < well {
-				sent = append(sent, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":""}`, e.Id))
+				sent = append(sent, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":""}`, e.ID))
 			} else {
-				failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","SenderFault":false,"Message":"it is said so"}`, e.Id))
+				failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","SenderFault":false,"Message":"it is said so"}`, e.ID))
 			}
 		}
 		f := jsonSays(200, fmt.Sprintf(`{"Successful":[%s],"Failed":[%s]}`, strings.Join(sent, ","), strings.Join(failed, ",")))

@@ -119,6 +119,7 @@ func (a *actor) do(ctx context.Context, channel, what string, apply func(ctx con
 		return errCrashed
 	}
 	err = apply(ctx, f.roll)
+	a.s.handOver()
 	switch f.kind {
 	case answerLost:
 		return errFault
@@ -126,6 +127,12 @@ func (a *actor) do(ctx context.Context, channel, what string, apply func(ctx con
 		return errCrashed
 	}
 	return err
+}
+
+// handOver has what an effect wrote happen before what the scheduler does next.
+func (s *scheduler) handOver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 }
 
 func (a *actor) ask(ctx context.Context, channel, what string) (*ask, error) {

@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("sim.seeds", 2000, "how many seeds to run")
+	seeds = flag.Int("sim.seeds", 6000, "how many seeds to run")
 	first = flag.Uint64("sim.first", 0, "the first of them")
 	all   = flag.Bool("sim.all", false, "go on after a seed that fails, and show laws alone")
 	one   = flag.Int64("sim.seed", -1, "the only seed to run, with its trace")

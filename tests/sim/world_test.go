@@ -52,11 +52,13 @@ type world struct {
 	busy    []*actor
 	mapped  bool // the queue's mapping is on
 	timeout time.Duration
-	pace    time.Duration                                          // what readers do takes up to so long
-	tick    time.Time                                              // when the next one is due
-	events  []event                                                // to come, in order
-	eagers  int                                                    // commands that were given for a reason
-	script  func(k *ask) (f fate, slow time.Duration, frozen bool) // instead of the seed's faults; nil: those
+	pace    time.Duration // what readers do takes up to so long
+	tick    time.Time     // when the next one is due
+	events  []event       // to come, in order
+	eagers  int           // commands that were given for a reason
+	// script says what becomes of effects, instead of the seed; nil: it does not.
+	script func(k *ask) (f fate, slow time.Duration, frozen bool)
+
 	reports map[string][]byte
 	starts  int // commands, for tokens
 	log     *slog.Logger
@@ -101,6 +103,9 @@ func draw(seed uint64) *world {
 	w.shapes = []int{1, 3, 5}[r.IntN(3)]
 	for n := range 2 + r.IntN(7) {
 		w.object(fmt.Sprintf("k%02d", 2*n))
+	}
+	for key := range w.laws.changed {
+		w.laws.changed[key] = epoch.Add(-time.Second) // before all else
 	}
 	w.storm(time.Duration(20+r.IntN(3)*40) * time.Minute)
 	return w
