@@ -103,6 +103,7 @@ func (c *Config) chainOptions() exprchain.Options {
 	o := exprchain.Options{Sinks: c.sinkNames()}
 	if c.Decode != nil && c.Decode.JSON != nil {
 		o.Decode.DisallowDuplicateKeys = c.Decode.JSON.RejectDuplicateKeys
+		o.Decode.ExactNumbers = c.Decode.JSON.Numbers == "exact"
 		if c.Decode.JSON.OnError == "fail" {
 			o.OnError = chain.Fail
 		}

@@ -101,6 +101,7 @@ type DecodeConfig struct {
 type JSONConfig struct {
 	OnError             string `yaml:"on_error" oneof:"skip|fail"`
 	RejectDuplicateKeys bool   `yaml:"reject_duplicate_keys"`
+	Numbers             string `yaml:"numbers" oneof:"float|exact"` // that expressions compute with
 }
 
 // RawConfig leaves records as they are.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/spate-go/spate/pkg/budget"
@@ -52,7 +53,7 @@ func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Op
 	pp := pipe.New(reading)
 	j.records, j.read = pp.Records(), pp.BytesRead()
 	j.reader = reader.New(d.ledger, pp, reader.Options{
-		ReadDigest: j.digests.Read, Pipeline: j.pipeline, Log: j.opt.Log,
+		ReadDigest: j.digests.Read, Level: slog.LevelDebug, Pipeline: j.pipeline, Log: j.opt.Log,
 		Settled: j.settled, Halted: func(context.Context, *unit.Unit, ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
 		Latency: r.Histogram(metric.E2ELatency, labels(c, "pipeline", "run")...),
 	})

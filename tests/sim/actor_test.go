@@ -24,6 +24,7 @@ type actor struct {
 
 	// What its effects noted of it.
 	proofOnly bool
+	probe     bool
 	begun     *begun
 	sawHalt   bool
 	paused    bool

@@ -88,7 +88,7 @@ func (w *world) receive(m *message) {
 	}
 	c := w.container()
 	a := w.spawn("reader", w.timeout, func(ctx context.Context, a *actor) {
-		c.at = a
+		c.at, a.probe = a, m.Probe
 		ctx = context.WithValue(ctx, actorKey{}, a)
 		d.Extend = func(ctx context.Context, t time.Duration) error {
 			return a.do(ctx, "extend", "extend "+m.String(), func(context.Context, float64) error { return w.queue.extend(m, receipt, t) })

@@ -153,6 +153,9 @@ func (l *laws) begun(a *actor, r ledger.Ref, was, i ledger.Item, receives int) {
 	a.begun = &begun{ref: r, serial: -1, wasted: s.done}
 	s.workers = append(s.workers, a)
 	if i.State == ledger.Open && i.Run == r.Run {
+		if a.sawHalt && !a.probe {
+			l.w.law("%s begins %s of a job that it knows to be halted", a.name, short(r.ID))
+		}
 		a.begun.serial, a.begun.before = i.Serial, i.Attempts-1
 		s.begins++
 		s.last = receives >= limit || s.begins >= limit
@@ -262,6 +265,9 @@ func (l *laws) died(a *actor, r ledger.Ref, i ledger.Item, c ledger.Cause) {
 	if c.Reason == failure.Crashed && !broke {
 		l.w.law("unit %s is dead as crashed, and nothing crashed", short(r.ID))
 	}
+	if c.Reason == failure.Crashed && !l.w.meta().Listed {
+		l.w.law("unit %s is given up before the run is listed", short(r.ID))
+	}
 	if m := l.w.meta(); m.Halt != nil && c.Reason == failure.Crashed && !l.haltAt.IsZero() && l.haltAt.Before(a.began) {
 		l.w.law("unit %s is given up while the job is halted", short(r.ID))
 	}
@@ -335,6 +341,9 @@ func (l *laws) sends(a *actor, m feed.Message) {
 	if a.proofOnly {
 		l.w.law("%s sends", a.name)
 	}
+	if u, err := unit.Decode(m.Body); err != nil || l.units[u.Run][m.ID] == nil { // INV-7
+		l.w.law("unit %s is sent, and not in the ledger", short(m.ID))
+	}
 	if l.restful {
 		l.w.law("%s sends %s, long after all came to rest", a.name, short(m.ID))
 	}
@@ -358,6 +367,9 @@ func (l *laws) resent(m ledger.Meta) {
 	l.resentAt = time.Now()
 	l.resends++
 	l.allResends++
+	if l.resends > resends {
+		l.w.law("sent again for the %d. time", l.resends)
+	}
 	if m.Ask != m.Swept {
 		l.w.law("sent again while a send is due")
 	}

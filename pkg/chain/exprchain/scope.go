@@ -80,6 +80,9 @@ const (
 func (s *scope) value(f source) any {
 	switch f.kind {
 	case member, field:
+		if s.plan.options.Decode.ExactNumbers {
+			return jsondecode.ExactValue(s.raw(f))
+		}
 		return jsondecode.Value(s.raw(f))
 	case attribute:
 		return s.values[f.n]

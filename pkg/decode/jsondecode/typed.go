@@ -15,7 +15,8 @@
 // integer that does not fit its field is an error. Only a field of type any takes
 // every number for a float64, unless Options.ExactNumbers. Value, which
 // expressions compute with, makes an int of an integer that fits one, a float64
-// of what has a point or an exponent and fits, and a Number of any other.
+// of what has a point or an exponent and fits, and a Number of any other;
+// ExactValue makes no float64 of what that would round.
 //
 // It is not a framer: a record that holds two values is refused. An error is
 // failure.Record with undecodable, says where, and shows at most 80 bytes of
@@ -42,7 +43,8 @@ type Options struct {
 	DisallowDuplicateKeys bool
 	// ExactNumbers makes json.Numbers, as written, of numbers that Typed decodes
 	// to type any. It takes the standard library's decoder, which is several
-	// times slower. False: they become float64, and digits may be lost.
+	// times slower. False: they become float64, and digits may be lost. To
+	// expressions it makes a Number of every fraction that no float64 is.
 	ExactNumbers bool
 }
 

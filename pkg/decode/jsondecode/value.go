@@ -11,7 +11,13 @@ import (
 // bool, int, float64, Number, string, []any or map[string]any. No bytes give
 // nil. An integer that fits is an int; one that does not, and a fraction out of
 // float64's range, is a Number. The value refers to nothing of raw.
-func Value(raw []byte) any {
+func Value(raw []byte) any { return value(raw, false) }
+
+// ExactValue is Value, but for a fraction that no float64 is: that is a Number
+// too.
+func ExactValue(raw []byte) any { return value(raw, true) }
+
+func value(raw []byte, exact bool) any {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -23,20 +29,20 @@ func Value(raw []byte) any {
 	case '"':
 		return Text(raw)
 	case '[', '{':
-		v, _ := compound(raw, 0)
+		v, _ := compound(raw, 0, exact)
 		return v
 	}
-	return numeric(raw)
+	return numeric(raw, exact)
 }
 
-func numeric(raw []byte) any {
+func numeric(raw []byte, exact bool) any {
 	if n, ok := Int(raw); ok {
 		return n
 	}
 	// An underflow is no error of ParseFloat.
 	if bytes.ContainsAny(raw, ".eE") {
 		f, err := strconv.ParseFloat(string(raw), 64)
-		if err == nil && (f != 0 || zero(raw)) {
+		if err == nil && (f != 0 || zero(raw)) && !(exact && CompareFloat(raw, f) != 0) {
 			return f
 		}
 	}
@@ -70,13 +76,13 @@ func Int(raw []byte) (int, bool) {
 }
 
 // compound reads the array or object at i of a valid text.
-func compound(b []byte, i int) (any, int) {
+func compound(b []byte, i int, exact bool) (any, int) {
 	s := scanner{b: b}
 	if b[i] == '[' {
 		list := []any{}
 		for i = s.space(i + 1); b[i] != ']'; {
 			var v any
-			v, i = element(&s, i)
+			v, i = element(&s, i, exact)
 			list = append(list, v)
 			if i = s.space(i); b[i] == ',' {
 				i = s.space(i + 1)
@@ -89,7 +95,7 @@ func compound(b []byte, i int) (any, int) {
 		end := s.str(i + 1)
 		key := Text(b[i:end])
 		i = s.space(s.space(end) + 1)
-		members[key], i = element(&s, i)
+		members[key], i = element(&s, i, exact)
 		if i = s.space(i); b[i] == ',' {
 			i = s.space(i + 1)
 		}
@@ -97,12 +103,12 @@ func compound(b []byte, i int) (any, int) {
 	return members, i + 1
 }
 
-func element(s *scanner, i int) (any, int) {
+func element(s *scanner, i int, exact bool) (any, int) {
 	if c := s.b[i]; c == '[' || c == '{' {
-		return compound(s.b, i)
+		return compound(s.b, i, exact)
 	}
 	end := s.value(i, nil, 0)
-	return Value(s.b[i:end]), end
+	return value(s.b[i:end], exact), end
 }
 
 // Text is the string that a JSON string means, quotes included in raw. As with
