@@ -96,18 +96,18 @@ func TestCompareOfExponentsBeyondAnyMachine(t *testing.T) {
 
 func TestAnExactValueIsNeverRounded(t *testing.T) {
 	for text, want := range map[string]any{
-		"7":                          7,
-		"12345678901234567890123":    jsondecode.Number("12345678901234567890123"),
-		"1.10":                       1.1,
-		"-0.0":                       math.Copysign(0, -1),
-		"1e3":                        1000.0,
-		"0.1":                        0.1,
-		"0.12345678901234567890123":  jsondecode.Number("0.12345678901234567890123"),
-		"9007199254740993.0":         jsondecode.Number("9007199254740993.0"),
-		"1e400":                      jsondecode.Number("1e400"),
-		"1e-400":                     jsondecode.Number("1e-400"),
+		"7":                           7,
+		"12345678901234567890123":     jsondecode.Number("12345678901234567890123"),
+		"1.10":                        1.1,
+		"-0.0":                        math.Copysign(0, -1),
+		"1e3":                         1000.0,
+		"0.1":                         0.1,
+		"0.12345678901234567890123":   jsondecode.Number("0.12345678901234567890123"),
+		"9007199254740993.0":          jsondecode.Number("9007199254740993.0"),
+		"1e400":                       jsondecode.Number("1e400"),
+		"1e-400":                      jsondecode.Number("1e-400"),
 		`[0.10000000000000000000001]`: []any{jsondecode.Number("0.10000000000000000000001")},
-		`{"a":[1.5]}`:                map[string]any{"a": []any{1.5}},
+		`{"a":[1.5]}`:                 map[string]any{"a": []any{1.5}},
 	} {
 		if got := jsondecode.ExactValue([]byte(text)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %#v, want %#v", text, got, want)
