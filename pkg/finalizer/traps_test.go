@@ -371,6 +371,7 @@ func TestTrap10AStarvedJobIsNotFailed(t *testing.T) {
 		w.listed("j", "a")
 		w.ticks(10)
 		w.receive("j", "a", 1)
+		w.must(nil, w.l.Touch(t.Context(), w.ref("j", "a"))) // as readers do in their course
 		w.ticks(10)
 		w.wantOut("")
 		w.ticks(1)

@@ -29,7 +29,6 @@ type actor struct {
 	sawHalt   bool
 	paused    bool
 	finished  bool
-	outcome   error
 }
 
 // failed is the last error that an actor was given on a channel.

@@ -202,24 +202,22 @@ func (w *world) operator(command string) *actor {
 	token := fmt.Sprint("start ", w.starts)
 	return w.spawn("operator", 0, func(ctx context.Context, a *actor) {
 		c := control.New(w.wire(a), control.Options{})
-		var err error
 		switch command {
 		case "resume":
-			_, err = c.Resume(ctx, job)
+			_, _ = c.Resume(ctx, job)
 		case "redrive":
-			_, err = c.Redrive(ctx, job)
+			_, _ = c.Redrive(ctx, job)
 		case "cancel":
-			_, err = c.Cancel(ctx, job)
+			_, _ = c.Cancel(ctx, job)
 		case "start":
-			err = w.start(ctx, a, token)
+			w.start(ctx, a, token)
 		}
-		a.outcome = err
 	})
 }
 
 // start is a call of the lister function that starts the job, and goes on with
 // its listing.
-func (w *world) start(ctx context.Context, a *actor, token string) error {
+func (w *world) start(ctx context.Context, a *actor, token string) {
 	var m ledger.Meta
 	l := w.wire(a)
 	err := ledger.Retry(ctx, func() (err error) {
@@ -229,5 +227,4 @@ func (w *world) start(ctx context.Context, a *actor, token string) error {
 	if err == nil {
 		w.lists(ctx, a, m.Run)
 	}
-	return err
 }

@@ -64,9 +64,6 @@ func (w *world) storm(d time.Duration) {
 
 func (w *world) on(kind string) bool { return w.kinds[kind] }
 
-// calm reports whether the faults are over.
-func (w *world) calm() bool { return w.quiet }
-
 // fate implements rules.
 func (w *world) fate(k *ask) (f fate, slow time.Duration, frozen bool) {
 	was := k.failed[k.channel]

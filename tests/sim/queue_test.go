@@ -59,7 +59,7 @@ func (q sender) Send(ctx context.Context, ms ...feed.Message) error {
 	}
 	return a.do(ctx, "send", what, func(_ context.Context, roll float64) error {
 		part := len(ms)
-		if q.w.on("partly") && !q.w.calm() && roll < 0.1 {
+		if q.w.on("partly") && !q.w.quiet && roll < 0.1 {
 			part = int(roll * 10 * float64(len(ms)))
 		}
 		for _, m := range ms[:part] {

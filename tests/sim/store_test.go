@@ -164,7 +164,7 @@ func (p *pinned) ReadRange(ctx context.Context, off, n int64) (body io.ReadClose
 		case is && at < off+n: // found out in the middle
 			p.w.laws.spoilt(p.o)
 			r.cut = at
-		case p.w.calm():
+		case p.w.quiet:
 		case p.w.on("cut") && roll < 0.05:
 			r.cut = off + 1 + int64(roll*20*float64(n-1))
 		}
