@@ -208,10 +208,15 @@ func (h *history) steer(run int) {
 
 func (h *history) redrive(run int) {
 	h.do(fmt.Sprintf("redrive run %d", run), func() {
+		before := h.model.meta.Generation
 		n, err := h.Redrive(h.ctx, h.job, run)
 		opened, wantErr := h.model.redrive(run)
 		h.same(err, wantErr)
 		h.equal("opened", n, len(opened))
+		// It rises with each write that takes units out of dead, and with the last.
+		if g := h.meta().Generation; wantErr == nil && g > before {
+			h.model.meta.Generation = g
+		}
 		for _, it := range h.items(run) {
 			if slices.Contains(opened, it.ID) {
 				u := h.model.units[it.ID]
