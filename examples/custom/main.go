@@ -2,6 +2,8 @@
 // in Go, all else stays in the file, and the command line is that of spate.
 //
 //	go run . run pipeline.yaml
+//
+// Called bootstrap, beside its pipeline.yaml, it is the reader of a stack.
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/app/function"
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/decode"
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
@@ -30,7 +33,7 @@ type failed struct {
 	took    time.Duration
 }
 
-func main() { app.Main(app.Pipeline{Chain: failures()}) }
+func main() { function.Main(app.Pipeline{Chain: failures()}) }
 
 func failures() chain.Constructor {
 	requests := chain.Decode(func() decode.Decoder[request] { return jsondecode.Typed[request](jsondecode.Options{}) }, chain.Skip)

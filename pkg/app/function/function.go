@@ -20,6 +20,15 @@ import (
 	"github.com/spate-go/spate/pkg/app"
 )
 
+// Main is app.Main, and where Lambda runs the program, Reader: a pipeline written
+// in Go is one program for both. It exits.
+func Main(p app.Pipeline) {
+	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+		Reader(p)
+	}
+	app.Main(p)
+}
+
 // Lister serves the function that lists. It does not return.
 func Lister(p app.Pipeline) { serve(p, newLister) }
 
