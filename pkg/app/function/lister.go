@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spate-go/spate/pkg/app"
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
@@ -19,7 +21,7 @@ import (
 // listing is the lister function.
 type listing struct {
 	setup
-	ledger  ledger.Store
+	ledger  ledger.Shared
 	sender  feed.Sender
 	reports string // where the finalizer puts them; "": not known
 	// finalize asks for a proof; halted tells of a halt.
@@ -94,12 +96,43 @@ func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta
 	if s.Token == "" {
 		s.Token = invocation(ctx) // the platform repeats an event under its id
 	}
+	if err := l.reported(ctx, r.Job); err != nil {
+		return ledger.Meta{}, fmt.Errorf("start job %s: %w", r.Job, err)
+	}
 	var meta ledger.Meta
 	err = ledger.Retry(ctx, func() (err error) {
 		meta, err = l.ledger.Start(ctx, r.Job, s)
 		return err
 	})
 	return meta, err
+}
+
+// reporting is how long a start waits for the report of the run before it, which
+// takes a finalizer a second.
+const reporting = 10 * time.Second
+
+// reported waits until the job's last run, if it ended, was reported: a run that
+// begins before takes the report's place.
+func (l *listing) reported(ctx context.Context, job string) error {
+	for began := time.Now(); ; {
+		meta, err := l.ledger.Meta(ctx, job)
+		if errors.Is(err, ledger.ErrNoJob) {
+			return nil
+		}
+		if err != nil || !meta.State.Ended() {
+			return err
+		}
+		live, err := l.ledger.Live(ctx)
+		if err != nil || !slices.Contains(live, job) {
+			return err
+		}
+		if time.Since(began) > reporting {
+			return fmt.Errorf("run %d is %s and not reported yet: start again in a minute, and if that does not help look at the finalizer's log", meta.Run, meta.State)
+		}
+		if err := backoff.Wait(ctx, time.Second/2); err != nil {
+			return err
+		}
+	}
 }
 
 // maxSelection is what a job's item has room for.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -202,6 +203,35 @@ func TestAJobIsListedWhileItsSinkIsDown(t *testing.T) {
 		if a := w.asked(control.ListRequest{Job: "j", Run: 1}); a.State != want {
 			t.Errorf("%s: %+v", reason, a)
 		}
+	}
+}
+
+func TestAStartWaitsForTheReportOfTheRunBefore(t *testing.T) {
+	for says, retires := range map[string]bool{"which comes": true, "as long as it makes sense": false} {
+		t.Run(says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.asked(control.ListRequest{Job: "j"})
+				if err := w.ledger.Conclude(t.Context(), "j", 1, 0, ledger.Failed); err != nil {
+					t.Fatal(err)
+				}
+				if retires {
+					time.AfterFunc(3*time.Second, func() {
+						if err := w.ledger.Retire(context.Background(), "j", 1, 0); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				began := time.Now()
+				a, err := w.handle(t.Context(), control.ListRequest{Job: "j", Detach: true})
+				switch took := time.Since(began); {
+				case retires && (err != nil || a.Run != 2 || took < 3*time.Second):
+					t.Errorf("%+v, %v after %v", a, err, took)
+				case !retires && (err == nil || !strings.Contains(err.Error(), "run 1 is failed and not reported yet") || took > time.Minute):
+					t.Errorf("%+v, %v after %v", a, err, took)
+				}
+			})
+		})
 	}
 }
 
