@@ -115,14 +115,19 @@ const reporting = 10 * time.Second
 // begins before takes the report's place.
 func (l *listing) reported(ctx context.Context, job string) error {
 	for began := time.Now(); ; {
-		meta, err := l.ledger.Meta(ctx, job)
+		var (
+			meta ledger.Meta
+			live []string
+		)
+		err := ledger.Retry(ctx, func() (err error) {
+			if meta, err = l.ledger.Meta(ctx, job); err == nil && meta.State.Ended() {
+				live, err = l.ledger.Live(ctx)
+			}
+			return err
+		})
 		if errors.Is(err, ledger.ErrNoJob) {
 			return nil
 		}
-		if err != nil || !meta.State.Ended() {
-			return err
-		}
-		live, err := l.ledger.Live(ctx)
 		if err != nil || !slices.Contains(live, job) {
 			return err
 		}
