@@ -43,12 +43,15 @@ type Digests struct {
 	Read string // codec, framing, record limit
 }
 
+// MaxSource bounds Start.Source, in bytes.
+const MaxSource = 2 << 10
+
 // Start is what a run is started with.
 type Start struct {
 	Token   string // the same token is the same start; "" repeats nothing
 	Digests Digests
 	// Source is what is listed, as its lister writes it, for the one that goes
-	// on with the listing. At most 2 KiB.
+	// on with the listing. At most MaxSource.
 	Source string
 	// Callback is the token of a Step Functions task that waits for the run's
 	// end; "" if none does.

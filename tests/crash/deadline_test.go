@@ -17,7 +17,7 @@ import (
 // What comes out must be the same, block by block.
 func TestUnitOutlivesItsInvocation(t *testing.T) {
 	t.Parallel()
-	endpoint(t) // without one there is nothing to compare
+	lambdakit.Endpoint(t) // without one there is nothing to compare
 	const (
 		timeout = 12 * time.Second
 		slow    = 3 * time.Second // a read or a write

@@ -67,17 +67,3 @@ func build() error {
 	}
 	return nil
 }
-
-// endpoint is where the tests' stacks are made.
-func endpoint(t *testing.T) string {
-	t.Helper()
-	url := os.Getenv("AWS_ENDPOINT_URL")
-	if url != "" {
-		return url
-	}
-	if os.Getenv("SPATE_TEST_AWS") == "required" {
-		t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-	}
-	t.Skip("AWS_ENDPOINT_URL is not set")
-	return ""
-}

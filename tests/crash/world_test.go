@@ -44,7 +44,7 @@ sink: {s3: {url: "${OUTPUT_URL}"}}
 
 func newWorld(t *testing.T, o lambdakit.StackOptions, pipeline string) *world {
 	t.Helper()
-	s, err := lambdakit.NewStack(t.Context(), endpoint(t), o)
+	s, err := lambdakit.NewStack(t.Context(), lambdakit.Endpoint(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}

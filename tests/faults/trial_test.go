@@ -67,7 +67,7 @@ func newTrial(t *testing.T) *trial {
 func newHurriedTrial(t *testing.T, timeout time.Duration) *trial {
 	t.Helper()
 	t.Parallel()
-	s, err := lambdakit.NewStack(t.Context(), endpoint(t), lambdakit.StackOptions{MaxReceives: 3, Visibility: 20 * time.Second})
+	s, err := lambdakit.NewStack(t.Context(), lambdakit.Endpoint(t), lambdakit.StackOptions{MaxReceives: 3, Visibility: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

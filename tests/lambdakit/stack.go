@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,6 +36,21 @@ type Stack struct {
 	S3       *s3.Client
 
 	receives int
+}
+
+// Endpoint is where stacks are made. Without one the test is skipped, or fails
+// where SPATE_TEST_AWS says that it must run.
+func Endpoint(t testing.TB) string {
+	t.Helper()
+	url := os.Getenv("AWS_ENDPOINT_URL")
+	if url != "" {
+		return url
+	}
+	if os.Getenv("SPATE_TEST_AWS") == "required" {
+		t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
+	}
+	t.Skip("AWS_ENDPOINT_URL is not set")
+	return ""
 }
 
 // StackOptions are what stacks differ in.

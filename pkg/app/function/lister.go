@@ -89,8 +89,8 @@ func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta
 	if err != nil {
 		return ledger.Meta{}, fmt.Errorf("start job %s: %w", r.Job, err)
 	}
-	if len(selected) > maxSelection {
-		return ledger.Meta{}, fmt.Errorf("start job %s: its source takes %d bytes to say, of at most %d: write include and exclude shorter, or into the pipeline file", r.Job, len(selected), maxSelection)
+	if len(selected) > ledger.MaxSource {
+		return ledger.Meta{}, fmt.Errorf("start job %s: its source takes %d bytes to say, of at most %d: write include and exclude shorter, or into the pipeline file", r.Job, len(selected), ledger.MaxSource)
 	}
 	s := ledger.Start{Token: r.Token, Digests: source.Digests, Source: string(selected), Callback: r.TaskToken}
 	if s.Token == "" {
@@ -139,9 +139,6 @@ func (l *listing) reported(ctx context.Context, job string) error {
 		}
 	}
 }
-
-// maxSelection is what a job's item has room for.
-const maxSelection = 2 << 10
 
 // list goes on with the run's listing until it ends or time does. Whoever calls
 // next goes on; the schedule does.

@@ -122,7 +122,7 @@ func TestRequestsThatStartNothing(t *testing.T) {
 	w.refused(control.ListRequest{}, `job ""`)
 	w.refused(control.ListRequest{Job: "a/b"}, `job "a/b"`)
 	w.refused(control.ListRequest{Job: "j", Selection: control.Selection{URL: "ftp://x"}}, "ftp://x")
-	w.refused(control.ListRequest{Job: "j", Selection: control.Selection{Exclude: []string{strings.Repeat("x", maxSelection)}}}, "of at most 2048")
+	w.refused(control.ListRequest{Job: "j", Selection: control.Selection{Exclude: []string{strings.Repeat("x", ledger.MaxSource)}}}, "of at most 2048")
 	w.refused(control.ListRequest{Job: "j", Run: 1}, "no such job")
 	w.asked(control.ListRequest{Job: "j", Detach: true})
 	w.refused(control.ListRequest{Job: "j"}, "run 1 is listing")

@@ -12,12 +12,9 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Bounds of what a job's item holds, which is read with every unit and costs by
-// 4 KB.
-const (
-	maxSource     = 2 << 10
-	maxHaltDetail = 600
-)
+// maxHaltDetail bounds what a job's item holds, which is read with every unit and
+// costs by 4 KB.
+const maxHaltDetail = 600
 
 // head is a job's item.
 type head struct {

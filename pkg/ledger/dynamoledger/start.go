@@ -15,8 +15,8 @@ import (
 // job's last gives that run as it ended, for as long as that is kept.
 func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
 	do := "start job " + job
-	if len(s.Source) > maxSource {
-		return ledger.Meta{}, failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), maxSource)
+	if len(s.Source) > ledger.MaxSource {
+		return ledger.Meta{}, failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), ledger.MaxSource)
 	}
 	for {
 		a, err := l.get(ctx, do, metaKey(job))
