@@ -34,7 +34,7 @@ func TestFinalizerKilledAtEveryCall(t *testing.T) {
 
 			w.plant(t, "whole", c.state)
 			schedule.invoke(t, event("whole"))
-			all := strikes(schedule.proxy.Calls())
+			all := strikes(schedule.proxy.Calls(), 0)
 			w.ended(t, "whole", c.state)
 
 			struck := map[strike]bool{}
@@ -50,7 +50,7 @@ func TestFinalizerKilledAtEveryCall(t *testing.T) {
 				schedule.invoke(t, `{}`)
 				w.ended(t, job, c.state)
 			}
-			check(t, all, struck)
+			check(t, all, 0, struck)
 			t.Logf("%d kills", len(all)-1)
 		})
 	}
@@ -166,7 +166,7 @@ func TestFinalizerKilledWhileItSends(t *testing.T) {
 			refs := plant("whole")
 			schedule.proxy.Inject(nil)
 			schedule.invoke(t, `{}`)
-			all := strikes(schedule.proxy.Calls())
+			all := strikes(schedule.proxy.Calls(), 0)
 			w.nothingDue(t, refs)
 
 			struck := map[strike]bool{}
@@ -181,7 +181,7 @@ func TestFinalizerKilledWhileItSends(t *testing.T) {
 				schedule.invoke(t, `{}`)
 				w.nothingDue(t, refs)
 			}
-			check(t, all, struck)
+			check(t, all, 0, struck)
 			for _, id := range w.drain(t) {
 				delete(wanted, id)
 			}

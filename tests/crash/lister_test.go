@@ -38,6 +38,10 @@ func (l listing) second(t *testing.T) {
 const (
 	unitsOfSecond = 6
 	keysOfSecond  = 12
+
+	// Units are sent in batches of what is ready: a listing may make a call or two
+	// more or less than the one before.
+	slackOfSends = 2
 )
 
 // TestListerKilledAtEveryCall gives each kill a job that had a run already. The
@@ -81,7 +85,7 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 	whole.second(t)
 	list.proxy.Inject(nil)
 	list.invoke(t, whole.event("second"))
-	all := strikes(list.proxy.Calls())
+	all := strikes(list.proxy.Calls(), slackOfSends)
 
 	list.proxy.Inject(quiet)
 	jobs := map[strike]listing{}
@@ -110,7 +114,7 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 		struck[s] = tr.struck(t, o)
 		t.Logf("kill %v: %v", s, tr.hit.Load())
 	}
-	check(t, all, struck)
+	check(t, all, slackOfSends, struck)
 	for _, l := range jobs { // of a start that came to nothing whoever asked for it knows, and asks again
 		if w.meta(t, l.job).Run == 1 {
 			list.invoke(t, l.event("second"))

@@ -39,7 +39,7 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 
 	var (
 		mu     sync.Mutex
-		all    = strikes(calls)
+		all    = strikes(calls, 0)
 		of     = map[string]strike{} // by job
 		traps  = map[*function]*trap{}
 		struck = map[strike]bool{}
@@ -72,7 +72,7 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 	}, first, w.start(t, reader, lambdakit.Options{}))
 	w.until(t, schedule, 10*time.Second)
 
-	check(t, all, struck)
+	check(t, all, 0, struck)
 	w.checkRows(t)
 	for job := range of {
 		r := w.report(t, job, report.Completed)
