@@ -10,6 +10,8 @@ S3_SERVER := $(BIN)/versitygw-v1.8.0
 
 # endpoint runs a command with an endpoint: the given one, or one that it starts.
 endpoint = $(if $(AWS_ENDPOINT_URL),,localstack/endpoint run)
+# engine likewise with a ClickHouse engine.
+engine = $(if $(CLICKHOUSE_URL),,examples/clickhouse/engine run)
 
 FUZZTIME ?= 30s
 
@@ -19,16 +21,16 @@ PIPELINE ?= examples/pipeline.yaml
 ARCHITECTURE ?= arm64
 GOARCH_arm64 := arm64
 GOARCH_x86_64 := amd64
-FUNCTIONS := lister reader finalizer
-SAM_FUNCTIONS := build-ListerFunction build-ReaderFunction build-FinalizerFunction
+FUNCTIONS := lister intake reader finalizer
+SAM_FUNCTIONS := build-ListerFunction build-IntakeFunction build-ReaderFunction build-FinalizerFunction
 
-.PHONY: check vet lint unit test demo demo-aws test-aws fuzz bench build build-functions $(SAM_FUNCTIONS) validate deploy help
+.PHONY: check vet lint unit test demo demo-aws demo-clickhouse test-aws test-clickhouse fuzz bench build build-functions $(SAM_FUNCTIONS) validate deploy help
 
 # No test reaches an account by accident.
-unit test test-aws demo-aws fuzz validate: export AWS_ACCESS_KEY_ID := test
-unit test test-aws demo-aws fuzz validate: export AWS_SECRET_ACCESS_KEY := test
-unit test test-aws demo-aws fuzz validate: export AWS_REGION := us-east-1
-unit test test-aws demo-aws fuzz validate: export AWS_EC2_METADATA_DISABLED := true
+unit test test-aws test-clickhouse demo-aws fuzz validate: export AWS_ACCESS_KEY_ID := test
+unit test test-aws test-clickhouse demo-aws fuzz validate: export AWS_SECRET_ACCESS_KEY := test
+unit test test-aws test-clickhouse demo-aws fuzz validate: export AWS_REGION := us-east-1
+unit test test-aws test-clickhouse demo-aws fuzz validate: export AWS_EC2_METADATA_DISABLED := true
 
 check: vet lint unit ## vet, lint and unit tests: the default, without network once the linter is built
 
@@ -46,8 +48,8 @@ unit: ## tests that need neither an endpoint nor a built binary
 # tests/ checks what it does not import (it builds the binary with the detector),
 # so a cached result there says
 # nothing: -count=1.
-test: ## every test that needs no AWS account; the local endpoint included
-	@SPATE_TEST_AWS=required $(endpoint) bash -uc 'ok=true; \
+test: ## every test that needs no AWS account; the local endpoint and a ClickHouse engine included
+	@SPATE_TEST_AWS=required SPATE_TEST_CLICKHOUSE=required $(endpoint) $(engine) bash -uc 'ok=true; \
 	  go test -race -timeout 15m $$(go list ./... | grep -v /tests/) || ok=false; \
 	  go test -timeout 15m $$(grep -rl "^//go:build !race" --include="*_test.go" ./pkg | xargs -n1 dirname | sort -u) || ok=false; \
 	  go test -count=1 -timeout 15m ./tests/... || ok=false; \
@@ -64,6 +66,12 @@ demo-aws: build ## the example job as functions, on the local endpoint or that o
 
 test-aws: ## the deployed stack's tests alone, on the local endpoint or that of AWS_ENDPOINT_URL
 	@SPATE_TEST_AWS=required $(endpoint) go test -count=1 -timeout 30m ./tests/aws/...
+
+test-clickhouse: ## the tests that load a ClickHouse engine alone, a local one or that of CLICKHOUSE_URL
+	@SPATE_TEST_CLICKHOUSE=required $(engine) go test -count=1 -timeout 15m ./tests/clickhouse
+
+demo-clickhouse: build ## the example job that loads a ClickHouse engine, twice: what it then holds
+	@examples/clickhouse/run
 
 fuzz: ## each fuzz target for FUZZTIME (30s)
 	@grep -roE --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file func; do \
@@ -100,6 +108,7 @@ $(FUNCTION_DIRS):
 
 # SAM runs these, and says in ARTIFACTS_DIR where it wants them.
 build-ListerFunction: bin/$(ARCHITECTURE)/lister
+build-IntakeFunction: bin/$(ARCHITECTURE)/intake
 build-ReaderFunction: bin/$(ARCHITECTURE)/reader
 build-FinalizerFunction: bin/$(ARCHITECTURE)/finalizer
 $(SAM_FUNCTIONS):

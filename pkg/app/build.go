@@ -78,8 +78,9 @@ func forced(c *S3Config) codec.Codec {
 }
 
 // newChain returns the chain: the one written in Go, or that of the file. Raw
-// records pass untouched when nothing needs decoding.
-func newChain(c *Config, p Pipeline) (chain.Constructor, error) {
+// records pass untouched when nothing needs decoding. rows make the rows of the
+// sinks; nil is lines for all.
+func newChain(c *Config, p Pipeline, rows []exprchain.Encoder) (chain.Constructor, error) {
 	if p.Chain != nil {
 		if len(c.Chain) > 0 || c.Decode != nil {
 			return nil, errors.New("chain: this program brings a chain written in Go: remove decode and chain from the pipeline file")
@@ -95,7 +96,9 @@ func newChain(c *Config, p Pipeline) (chain.Constructor, error) {
 		}
 		return chain.Line(), nil
 	}
-	return exprchain.Compile(c.steps(), c.chainOptions())
+	o := c.chainOptions()
+	o.Encoders = rows
+	return exprchain.Compile(c.steps(), o)
 }
 
 // chainOptions are those of the chain in the file.

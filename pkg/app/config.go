@@ -109,10 +109,11 @@ type RawConfig struct{}
 
 // SinkConfig is where rows go.
 type SinkConfig struct {
-	File      *FileSinkConfig `yaml:"file"`
-	S3        *S3SinkConfig   `yaml:"s3"`
-	Stdout    *NoConfig       `yaml:"stdout"`
-	Blackhole *NoConfig       `yaml:"blackhole"`
+	File       *FileSinkConfig       `yaml:"file"`
+	S3         *S3SinkConfig         `yaml:"s3"`
+	ClickHouse *ClickHouseSinkConfig `yaml:"clickhouse"`
+	Stdout     *NoConfig             `yaml:"stdout"`
+	Blackhole  *NoConfig             `yaml:"blackhole"`
 }
 
 // FileSinkConfig is a file, or with a path that ends in a slash a directory.

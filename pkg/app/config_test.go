@@ -157,7 +157,7 @@ func TestOpenNamesAllThatIsWrongByItsPath(t *testing.T) {
 	want := `source.s3.target: 1 is less than 1048576
 pipeline.threads: -1 is less than 0
 feed: required: say how units travel, in one process by feed: {memory: {}}
-sink: needs one of: blackhole, file, s3, stdout`
+sink: needs one of: blackhole, clickhouse, file, s3, stdout`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

@@ -23,6 +23,8 @@ import (
 // inspectFlags are the flags of spate inspect.
 type inspectFlags struct {
 	records int
+	ddl     bool
+	table   string
 	as      form
 }
 
@@ -35,9 +37,12 @@ func inspectCommand(io stdio) *cobra.Command {
 compressed, how their records lie, and whether that is what their names and metadata
 promise. A URL is of the form s3://bucket/key or file:///path.
 
+With --ddl it prints a statement instead that makes a ClickHouse table for the JSON
+records it saw in all of the objects.
+
 Exit codes: 0 every object was looked at, whatever was found; 1 one could not be
 opened; 2 the command line is wrong; 130 interrupted.`,
-		Example: "  spate inspect s3://bucket/2026/11/part-0.json.gz\n  spate inspect file:///var/log/app.log -o json",
+		Example: "  spate inspect s3://bucket/2026/11/part-0.json.gz\n  spate inspect file:///var/log/app.log -o json\n  spate inspect s3://bucket/2026/11/part-0.json.gz --ddl >table.sql",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return nil
@@ -48,11 +53,20 @@ opened; 2 the command line is wrong; 130 interrupted.`,
 			if f.records < 1 {
 				return fmt.Errorf("--records: %d is less than 1", f.records)
 			}
+			if f.table != "" && !f.ddl {
+				return errors.New("--table: it names the table of --ddl, which is not given")
+			}
+			if f.ddl {
+				return suggestTable(c.Context(), args, f, io)
+			}
 			return inspectAll(c.Context(), args, f, io)
 		},
 	}
 	c.Flags().IntVar(&f.records, "records", 3, "show the first `N` records")
+	c.Flags().BoolVar(&f.ddl, "ddl", false, "print a statement that makes a ClickHouse table for the records")
+	c.Flags().StringVar(&f.table, "table", "", "with --ddl: the table's `NAME`; left out, it is made of the key")
 	formFlag(c, &f.as)
+	c.MarkFlagsMutuallyExclusive("ddl", "output")
 	return c
 }
 
@@ -90,7 +104,7 @@ func inspectAll(ctx context.Context, urls []string, f inspectFlags, std stdio) e
 	}
 	all, failed := make([]inspected, 0, len(urls)), 0
 	for _, url := range urls {
-		found, err := inspectOne(ctx, url, f)
+		found, err := inspectOne(ctx, url, inspect.Options{Records: f.records})
 		if ctx.Err() != nil {
 			return &exitError{errors.New("inspect was interrupted"), exitInterrupted}
 		}
@@ -113,7 +127,7 @@ func inspectAll(ctx context.Context, urls []string, f inspectFlags, std stdio) e
 	return nil
 }
 
-func inspectOne(ctx context.Context, url string, f inspectFlags) (*inspect.Finding, error) {
+func inspectOne(ctx context.Context, url string, opt inspect.Options) (*inspect.Finding, error) {
 	l, key, err := objectURL(url)
 	if err != nil {
 		return nil, err
@@ -142,7 +156,7 @@ func inspectOne(ctx context.Context, url string, f inspectFlags) (*inspect.Findi
 		o, m = h.Object, inspect.Metadata{ContentType: h.ContentType, ContentEncoding: h.ContentEncoding, StorageClass: h.StorageClass}
 		b = s3object.New(client, l.bucket, "", s3object.Options{})
 	}
-	return inspect.Object(ctx, b, o, m, inspect.Options{Records: f.records})
+	return inspect.Object(ctx, b, o, m, opt)
 }
 
 func printInspected(w io.Writer, all []inspected, as form) error {

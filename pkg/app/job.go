@@ -26,6 +26,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/app/internal/admin"
 	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/clickhouse"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/memfeed"
@@ -49,6 +50,10 @@ type Pipeline struct {
 	Framer func() frame.Framer
 	Chain  chain.Constructor // decode, operators, encode
 	Sink   sink.Sink
+	// Columns are those of the rows that Chain makes for ClickHouse, as an
+	// encoder of pkg/clickhouse has them. Then the file may name the table, which
+	// has to have them so.
+	Columns clickhouse.Columns
 	// Source stands for the bucket or directory that source.s3.url names, so
 	// that a test runs the file as it is over objects of its own. It lists what
 	// is under the URL's prefix; all else that the section says holds.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/spate-go/spate/pkg/feed/sqsfeed"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 	"github.com/spate-go/spate/pkg/object/s3object"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // connectAWS reaches a stack in AWS.
@@ -31,7 +33,8 @@ func connectAWS(ctx context.Context, name string, given control.Stack) (*control
 	}
 	o := control.Options{
 		Functions: awscontrol.NewFunctions(lambda.NewFromConfig(cfg)),
-		Lister:    given.Lister, Finalizer: given.Finalizer,
+		Lister:    given.Lister, Finalizer: given.Finalizer, Intake: given.Intake,
+		IntakeARN: given.IntakeARN, Rule: given.Rule, Stat: statS3,
 	}
 	if given.ReportURL != "" {
 		client, err := s3object.NewClient(ctx, s3object.ClientOptions{})
@@ -46,4 +49,26 @@ func connectAWS(ctx context.Context, name string, given control.Stack) (*control
 		o.Feed = sqsfeed.New(sqs.NewFromConfig(cfg), given.FeedURL, sqsfeed.Options{DeadLetterURL: given.DeadLetterURL})
 	}
 	return control.New(dynamoledger.New(dynamodb.NewFromConfig(cfg), given.Table, dynamoledger.Options{}), o), nil
+}
+
+// statS3 looks at an object's present version.
+func statS3(ctx context.Context, bucket, key string) (unit.Object, error) {
+	client, err := s3object.NewClient(ctx, s3object.ClientOptions{})
+	if err != nil {
+		return unit.Object{}, err
+	}
+	return s3object.New(client, bucket, "", s3object.Options{}).Stat(ctx, key)
+}
+
+// notificationsAWS wires buckets in AWS.
+func notificationsAWS(ctx context.Context) (*awscontrol.Notifications, error) {
+	cfg, err := awsconfig.Load(ctx, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	client, err := s3object.NewClient(ctx, s3object.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return awscontrol.NewNotifications(client, eventbridge.NewFromConfig(cfg)), nil
 }

@@ -33,7 +33,7 @@ AWS_PROFILE, AWS_ENDPOINT_URL. docs/JOBS.md has the whole course of a job.`,
 	f.flags(c, std)
 	c.AddCommand(
 		jobStartCommand(&f, std), jobListCommand(&f, std), jobStatusCommand(&f, std), jobWatchCommand(&f, std),
-		jobReportCommand(&f, std), jobRedriveCommand(&f, std), jobResumeCommand(&f, std), jobCancelCommand(&f, std),
+		jobReportCommand(&f, std), jobSendCommand(&f, std), jobRedriveCommand(&f, std), jobResumeCommand(&f, std), jobCancelCommand(&f, std),
 	)
 	return c
 }
@@ -52,6 +52,9 @@ func (f *stackFlags) flags(c *cobra.Command, std stdio) {
 	fs.StringVar(&f.given.FeedURL, "feed-url", "", "`URL` of the feed's queue, for what waits in it")
 	fs.StringVar(&f.given.Lister, "lister", "", "`FUNCTION` that starts jobs and lists")
 	fs.StringVar(&f.given.Finalizer, "finalizer", "", "`FUNCTION` that ends jobs")
+	fs.StringVar(&f.given.Intake, "intake", "", "`FUNCTION` that takes objects as they are announced")
+	fs.StringVar(&f.given.IntakeARN, "intake-queue-arn", "", "`ARN` of the queue that buckets notify")
+	fs.StringVar(&f.given.Rule, "rule", "", "`NAME` of the EventBridge rule that leads to it")
 	fs.StringVar(&f.given.ReportURL, "report-url", "", "`URL` of the prefix that reports are written under")
 	// What names the stack of one machine is nothing for its help.
 	fs.Lookup("stack").DefValue = ""

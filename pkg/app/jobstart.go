@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/ledger"
 )
@@ -17,6 +19,7 @@ import (
 type startFlags struct {
 	pipeline string
 	run      control.StartOptions
+	cutoff   string
 	watch    bool
 	progress string
 	as       form
@@ -34,6 +37,10 @@ One that is listing or running is refused, with the number of its run.
 What is read is what the stack's own pipeline file says, unless --url, --include and
 --exclude say otherwise for this run. JOB may be left out where --pipeline names the
 file whose job.name, or pipeline.name, it is.
+
+--cutoff live hands over from a listing to notifications: the run waits until the
+cutoff that spate bucket connect fixed, and lists what was last modified before it;
+what is put later is announced. An upload that was under way may be read by both.
 
 Exit codes: 0 it is started, with --watch it completed; 1 it was refused or cannot be
 started, with --watch also what spate job watch has; 2 the command line or the pipeline
@@ -57,6 +64,7 @@ file is wrong; 130 interrupted.`,
 	fs.StringArrayVar(&f.run.Include, "include", nil, "read what matches `GLOB` only; repeatable")
 	fs.StringArrayVar(&f.run.Exclude, "exclude", nil, "leave out what matches `GLOB`; repeatable")
 	fs.StringVar(&f.run.StartAfter, "start-after", "", "list what comes after `KEY` only")
+	fs.StringVar(&f.cutoff, "cutoff", "", "list what was modified before `TIME` only; live: before the cutoff of the continuous job")
 	fs.StringVar(&f.run.TaskToken, "task-token", "", "`TOKEN` of the Step Functions task to answer when the run has ended")
 	fs.StringVar(&f.run.Token, "token", "", "name of this start: the same `TOKEN` is the same run, however often it is given")
 	fs.BoolVar(&f.watch, "watch", false, "go on as spate job watch does")
@@ -89,10 +97,22 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 	if err != nil {
 		return err
 	}
+	if err := f.before(); err != nil {
+		return err
+	}
 	if f.run.Token == "" { // ours, so that an error can name it
 		f.run.Token = rand.Text()
 	}
 	return s.ask(ctx, std, "start of job "+job, func(c *control.Control) error {
+		if f.cutoff == liveCutoff {
+			var err error
+			f.run.Before, err = c.Cutoff(ctx, func(live string, d time.Duration) {
+				fmt.Fprintf(std.stderr, "spate: note: waiting %v for the cutoff of job %s\n", d.Round(time.Second), live)
+			})
+			if err != nil {
+				return err
+			}
+		}
 		started, err := c.Start(ctx, job, f.run)
 		if e, ok := errors.AsType[*control.FunctionError](err); err != nil && (!ok || e.Crashed) {
 			return fmt.Errorf("%w: if it is started all the same, --token %s finds it again", err, f.run.Token)
@@ -105,6 +125,22 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 		}
 		return f.proceed(ctx, c, started, mode, std)
 	})
+}
+
+// liveCutoff is the cutoff that the stack's continuous job has.
+const liveCutoff = "live"
+
+// before reads --cutoff, where it is a time.
+func (f *startFlags) before() error {
+	if f.cutoff == "" || f.cutoff == liveCutoff {
+		return nil
+	}
+	var at config.Time
+	if err := at.UnmarshalText([]byte(f.cutoff)); err != nil {
+		return fmt.Errorf("--cutoff %s: want %s, or a time like 2026-11-30T12:00:00Z: %w", f.cutoff, liveCutoff, err)
+	}
+	f.run.Before = at.Time
+	return nil
 }
 
 // job is the job's name: the argument, or what the pipeline file calls it. Of

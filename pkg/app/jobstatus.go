@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,6 +37,8 @@ type jobStatus struct {
 	Resends int                `json:"resends"`
 	// SendDue: the schedule is about to send every open unit.
 	SendDue bool `json:"send_due"`
+	// Live is what is asked of a continuous job, which lists nothing.
+	Live *statusLive `json:"live,omitempty"`
 	// Feed is of all jobs of the stack; nil where it is not known.
 	Feed *statusFeed `json:"feed,omitempty"`
 }
@@ -82,6 +85,9 @@ func statusOf(s control.Snapshot) jobStatus {
 	if m.Halt != nil {
 		j.Halt = haltOf(*m.Halt)
 	}
+	if m.Continuous {
+		j.live(s, time.Now())
+	}
 	var source control.Selection
 	if json.Unmarshal([]byte(m.Source), &source) == nil && selects(source) {
 		j.Source = &source
@@ -91,7 +97,7 @@ func statusOf(s control.Snapshot) jobStatus {
 
 // selects reports whether s says anything.
 func selects(s control.Selection) bool {
-	return s.URL != "" || s.StartAfter != "" || len(s.Include)+len(s.Exclude) > 0
+	return s.URL != "" || s.StartAfter != "" || len(s.Include)+len(s.Exclude) > 0 || !s.Before.IsZero()
 }
 
 // inWords is s as a line.
@@ -105,6 +111,9 @@ func inWords(s *control.Selection) string {
 	}
 	if s.StartAfter != "" {
 		parts = append(parts, fmt.Sprintf("after %q", s.StartAfter))
+	}
+	if !s.Before.IsZero() {
+		parts = append(parts, "modified before "+s.Before.UTC().Format(time.RFC3339))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -145,20 +154,33 @@ Exit codes: 0 they are listed; 1 they cannot be read; 2 the command line is wron
 }
 
 func jobStatusCommand(s *stackFlags, std stdio) *cobra.Command {
-	var as form
+	var (
+		key, etag string
+		as        form
+	)
 	c := &cobra.Command{
 		Use:   "status JOB",
 		Short: "Show where a job stands, and what to do next",
 		Long: `Status shows the present run of a job, or its last one. Counts are for display: they
 may be a little behind. What proves that a job is complete is its report.
 
+Of a continuous job it shows the lag, which is the age of the unit that has waited
+longest, what went through in the last minute, and what was given up, by reason.
+--key KEY tells whether an object was ingested, when, and in which unit.
+
 Exit codes: 0 it is shown, whatever it is; 1 it cannot be read, or there is no such
 job; 2 the command line is wrong; 130 interrupted.`,
-		Example:           "  spate job status access-logs --stack logs\n  spate job status access-logs --stack logs -o json",
+		Example:           "  spate job status access-logs --stack logs\n  spate job status access-logs --stack logs -o json\n  spate job status access-logs-live --stack logs --key 2026/11/30/00.json.gz",
 		Args:              oneJob,
 		ValidArgsFunction: s.completeJob(std),
 		RunE: func(c *cobra.Command, args []string) error {
+			if key == "" && etag != "" {
+				return errors.New("--etag says which version of --key is meant: give that too")
+			}
 			return s.ask(c.Context(), std, "status of job "+args[0], func(stack *control.Control) error {
+				if key != "" {
+					return objectStatus(c.Context(), stack, args[0], key, etag, as, std)
+				}
 				found, err := stack.Status(c.Context(), args[0])
 				if err != nil {
 					return err
@@ -178,6 +200,8 @@ job; 2 the command line is wrong; 130 interrupted.`,
 			})
 		},
 	}
+	c.Flags().StringVar(&key, "key", "", "show what became of the object at `KEY`, of a continuous job")
+	c.Flags().StringVar(&etag, "etag", "", "of its version with that `ETAG`, in place of the present one")
 	formFlag(c, &as)
 	return c
 }
@@ -205,9 +229,13 @@ func (j *jobStatus) text(w io.Writer, now time.Time) error {
 	if j.Source != nil {
 		fmt.Fprintf(b, "  source    %s\n", inWords(j.Source))
 	}
-	fmt.Fprintf(b, "  objects   %s done\n", j.of(j.Objects.Done, j.Objects.Listed))
-	fmt.Fprintf(b, "  units     %s done, %s dead\n", j.of(int64(j.Units.Done), int64(j.Units.Planned)), humanize.Comma(int64(j.Units.Dead)))
-	fmt.Fprintf(b, "  bytes     %s of %s%s read\n", humanize.IBytes(uint64(j.Bytes.Done)), humanize.IBytes(uint64(j.Bytes.Listed)), j.growing())
+	if j.Live != nil {
+		j.Live.text(b, j)
+	} else {
+		fmt.Fprintf(b, "  objects   %s done\n", j.of(j.Objects.Done, j.Objects.Listed))
+		fmt.Fprintf(b, "  units     %s done, %s dead\n", j.of(int64(j.Units.Done), int64(j.Units.Planned)), humanize.Comma(int64(j.Units.Dead)))
+		fmt.Fprintf(b, "  bytes     %s of %s%s read\n", humanize.IBytes(uint64(j.Bytes.Done)), humanize.IBytes(uint64(j.Bytes.Listed)), j.growing())
+	}
 	fmt.Fprintf(b, "  records   %s\n", humanize.Comma(j.Records))
 	if j.Resends > 0 {
 		fmt.Fprintf(b, "  re-sent   %s, because nothing worked on what is open\n", many(j.Resends, "time", "times"))
@@ -245,7 +273,7 @@ func (j *jobStatus) of(done, all int64) string {
 
 // growing marks a total that is not final.
 func (j *jobStatus) growing() string {
-	if j.Listed || j.State.Ended() {
+	if j.Listed || j.Live != nil || j.State.Ended() {
 		return ""
 	}
 	return "+"
@@ -258,6 +286,8 @@ func (j *jobStatus) next() string {
 		return "spate job report " + j.Job + " shows what it did"
 	case j.State == ledger.Failed:
 		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again", j.Job)
+	case j.State == ledger.Cancelled && j.Live != nil:
+		return "spate bucket connect opens it again; what was announced meanwhile waits in the intake's queues"
 	case j.State == ledger.Cancelled:
 		return "spate job start " + j.Job + " reads what is not done"
 	case j.Halt != nil && j.Halt.Reason == failure.SinkDown:
@@ -266,6 +296,8 @@ func (j *jobStatus) next() string {
 		return "mend that, then spate job resume " + j.Job
 	case j.SendDue:
 		return "nothing: the schedule sends the open units within a minute"
+	case j.Live != nil && j.Units.Dead > 0:
+		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again", j.Job)
 	case j.Units.Dead > 0:
 		return fmt.Sprintf("spate job report %s names the dead units: the job fails with them, unless spate job redrive %[1]s opens them", j.Job)
 	}

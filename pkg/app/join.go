@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spate-go/spate/pkg/budget"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -65,23 +68,40 @@ func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Op
 // openReading opens the outputs and returns what the pipe is made of, but for the
 // source.
 func openReading(ctx context.Context, c *Config, p Pipeline, pl planning, loc location, o Options, d *drivers) (out outputs, _ pipe.Config, err error) {
-	newChain, err := newChain(c, p)
-	if err != nil {
+	if _, err := newChain(c, p, nil); err != nil {
 		return out, pipe.Config{}, err
 	}
 	framer := pl.framing.framer
-	if need := pipe.Floor(framer(), c.outputs()); need > int64(c.Pipeline.Memory) {
-		return out, pipe.Config{}, fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: raise it, or lower the framing's max_record",
-			c.Pipeline.Memory, config.Size(need))
+	if err := c.enoughMemory(framer(), p); err != nil {
+		return out, pipe.Config{}, err
 	}
 	if out, err = openOutputs(ctx, c, p, loc, o, d); err != nil {
 		return out, pipe.Config{}, err
 	}
+	rows, err := newChain(c, p, encoders(out.opened))
+	if err != nil {
+		return out, pipe.Config{}, errors.Join(err, closeSinks(out.opened))
+	}
 	return out, pipe.Config{
-		Framer: framer, Chain: newChain, Force: forced(c.Source.S3), Sinks: out.sinks, Rejects: out.rejects,
+		Framer: framer, Chain: rows, Force: forced(c.Source.S3), Sinks: out.sinks, Rejects: out.rejects,
 		Budget: budget.New(int64(c.Pipeline.Memory)), Threads: c.Pipeline.Threads,
 		Registry: o.Metrics, Labels: labels(c, "", ""),
 	}, nil
+}
+
+// enoughMemory refuses a bound under which some unit could not be read.
+func (c *Config) enoughMemory(f frame.Framer, p Pipeline) error {
+	limits := c.limits(p)
+	need := pipe.Floor(f, limits...)
+	if need <= int64(c.Pipeline.Memory) {
+		return nil
+	}
+	mend := "raise it"
+	if slices.ContainsFunc(limits, func(l sink.Limits) bool { return l.Joined() > 1 }) {
+		mend = "its sinks hold the segments that they join: raise it, let them join fewer"
+	}
+	return fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: %s, or lower the framing's max_record",
+		c.Pipeline.Memory, config.Size(need), mend)
 }
 
 // outputs are the opened sinks, and what the pipe knows of them.
@@ -98,7 +118,7 @@ func openOutputs(ctx context.Context, c *Config, p Pipeline, loc location, o Opt
 			return out, err
 		}
 	}
-	out.opened = []openedSink{{defaultSink, d.sinkType, d.sink}}
+	out.opened = []openedSink{{name: defaultSink, kind: d.sinkType, Sink: d.sink}}
 	if d.sink == nil {
 		if out.opened, err = openSinks(ctx, c, p, loc, o); err != nil {
 			return out, err

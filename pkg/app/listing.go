@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -73,6 +74,9 @@ func (c *Config) selects(s control.Selection) {
 	}
 	if len(s.Exclude) > 0 {
 		source.Exclude = s.Exclude
+	}
+	if b := source.Modified.Before; !s.Before.IsZero() && (b.IsZero() || s.Before.Before(b.Time)) {
+		source.Modified.Before = config.Time{Time: s.Before}
 	}
 	c.Source.S3 = &source
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/spate-go/spate/pkg/control/awscontrol"
 )
 
 // Exit codes of the command line.
@@ -37,12 +40,17 @@ func Main(p Pipeline) {
 
 // stdio is what a command reads and writes of the process.
 type stdio struct {
+	stdin          io.Reader
 	stdout, stderr *os.File
 	env            func(string) (string, bool)
 	connect        connector // how a stack is reached
+	// notifications is how buckets are wired.
+	notifications func(context.Context) (*awscontrol.Notifications, error)
 }
 
-func process() stdio { return stdio{os.Stdout, os.Stderr, os.LookupEnv, connectAWS} }
+func process() stdio {
+	return stdio{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, connectAWS, notificationsAWS}
+}
 
 // exitError is an error with the exit code that it means.
 type exitError struct {
@@ -53,7 +61,7 @@ type exitError struct {
 func (e *exitError) Unwrap() error { return e.error }
 
 // commands is the tree of all commands.
-func commands(p Pipeline, io stdio) *cobra.Command {
+func commands(p Pipeline, std stdio) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spate",
 		Short: "Move every record under an S3 prefix through a pipeline, and prove it",
@@ -64,11 +72,11 @@ of operators into a sink, at least once, and proves when the job is complete.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(
-		runCommand(p, io), planCommand(p, io), checkCommand(p, io), inspectCommand(io), genCommand(io), schemaCommand(io),
-		jobCommand(io),
+		runCommand(p, std), planCommand(p, std), checkCommand(p, std), inspectCommand(std), genCommand(std), schemaCommand(std),
+		jobCommand(std), bucketCommand(std),
 	)
-	root.SetOut(io.stdout)
-	root.SetErr(io.stderr)
+	root.SetOut(std.stdout)
+	root.SetErr(std.stderr)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	helpful(root)
@@ -76,8 +84,8 @@ of operators into a sink, at least once, and proves when the job is complete.`,
 }
 
 // command runs the command line args and returns the exit code.
-func command(ctx context.Context, p Pipeline, args []string, io stdio) int {
-	root := commands(p, io)
+func command(ctx context.Context, p Pipeline, args []string, std stdio) int {
+	root := commands(p, std)
 	root.SetArgs(args)
 	err := unknown(root, args)
 	if err == nil {
@@ -86,7 +94,7 @@ func command(ctx context.Context, p Pipeline, args []string, io stdio) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(io.stderr, "spate: %s\n", strings.TrimRight(err.Error(), "\n"))
+	fmt.Fprintf(std.stderr, "spate: %s\n", strings.TrimRight(err.Error(), "\n"))
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}

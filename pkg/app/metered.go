@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/unit"
@@ -33,6 +35,9 @@ func (t *timed) Write(ctx context.Context, b *sink.Block) error {
 	began := time.Now()
 	err := t.Sink.Write(ctx, b)
 	t.took.Observe(time.Since(began))
+	if _, ok := errors.AsType[*sink.Rejected](err); ok && !failure.Marked(err) {
+		return err // of its rows: the block was written
+	}
 	return t.count(ctx, err)
 }
 

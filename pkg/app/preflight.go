@@ -55,6 +55,7 @@ const (
 	passed   outcome = "ok"
 	failed   outcome = "failed"
 	untested outcome = "untested" // only a write would tell
+	doubtful outcome = "warning"  // it would run, and perhaps not as one expects
 )
 
 // checked is one check.
@@ -70,7 +71,7 @@ func checkJob(ctx context.Context, path string, f checkFlags, p Pipeline, std st
 	if err != nil {
 		return err
 	}
-	if _, err := newChain(&c, p); err != nil {
+	if _, err := newChain(&c, p, nil); err != nil {
 		return err
 	}
 	l, err := parseURL(c.Source.S3.URL)
@@ -164,7 +165,7 @@ func checkAllSinks(ctx context.Context, c *Config, p Pipeline, l location, overw
 		all = append(all, checked{"sink", untested, "it is written in Go"})
 	} else {
 		for _, name := range c.sinkNames() {
-			all = append(all, checkSink(ctx, c, p, name, l, o))
+			all = append(all, checkSink(ctx, c, p, name, l, o)...)
 		}
 	}
 	if c.Rejects != nil {

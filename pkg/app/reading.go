@@ -48,6 +48,9 @@ func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o r
 	}
 	o.ReadDigest, o.Pipeline = planning.read, c.pipelineDigest()
 	from := &buckets{config: reading, source: c.Source.S3, given: p.Source}
+	if o.Announced != nil {
+		o.Stat = from.stat
+	}
 	return &Reading{reader.New(l, from, o), out.opened}, nil
 }
 
@@ -86,7 +89,13 @@ type buckets struct {
 	given  object.Opener // stands for every bucket; nil: none does
 
 	mu   sync.Mutex
-	open map[string]*pipe.Pipe // guarded by mu
+	open map[string]*bucket // guarded by mu
+}
+
+// bucket is one of them.
+type bucket struct {
+	*pipe.Pipe
+	source object.Opener
 }
 
 // Rest implements [reader.Pipe].
@@ -107,25 +116,38 @@ func (b *buckets) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pip
 	return p.Member(ctx, r, f)
 }
 
-// of returns the pipe of the bucket.
-func (b *buckets) of(ctx context.Context, bucket string) (*pipe.Pipe, error) {
+// stat looks at the present version of an object.
+func (b *buckets) stat(ctx context.Context, name, key string) (unit.Object, error) {
+	p, err := b.of(ctx, name)
+	if err != nil {
+		return unit.Object{}, err
+	}
+	s, ok := p.source.(object.Stater)
+	if !ok {
+		return unit.Object{}, fmt.Errorf("look at %q: %T cannot look at single objects, as a continuous job must", key, p.source)
+	}
+	return s.Stat(ctx, key)
+}
+
+// of returns the bucket of that name.
+func (b *buckets) of(ctx context.Context, name string) (*bucket, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p, ok := b.open[bucket]; ok {
+	if p, ok := b.open[name]; ok {
 		return p, nil
 	}
 	c := b.config
 	c.Source = b.given
 	if c.Source == nil {
-		s, err := openSource(ctx, b.source, location{bucket: bucket})
+		s, err := openSource(ctx, b.source, location{bucket: name})
 		if err != nil {
 			return nil, err
 		}
 		c.Source = s
 	}
 	if b.open == nil {
-		b.open = map[string]*pipe.Pipe{}
+		b.open = map[string]*bucket{}
 	}
-	b.open[bucket] = pipe.New(c)
-	return b.open[bucket], nil
+	b.open[name] = &bucket{pipe.New(c), c.Source}
+	return b.open[name], nil
 }

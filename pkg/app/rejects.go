@@ -139,14 +139,14 @@ func openRejects(ctx context.Context, c *Config, l location, o Options) (openedS
 	}
 	if f := c.rejectsFile(o); f != nil {
 		s, err := filesink.New(*f)
-		return openedSink{rejectsSink, "file", s}, err
+		return openedSink{name: rejectsSink, kind: "file", Sink: s}, err
 	}
 	own, err := c.Rejects.driver()
 	if err != nil {
 		return openedSink{}, err
 	}
 	s, err := newS3Sink(ctx, own.S3, l)
-	return openedSink{rejectsSink, "s3", s}, err
+	return openedSink{name: rejectsSink, kind: "s3", Sink: s}, err
 }
 
 // rejects are the opened section as the pipe takes it.
@@ -157,13 +157,23 @@ func (c *Config) rejects(opened openedSink, o Options) *pipe.Rejects {
 	}
 }
 
-// outputs is the number of sinks, that of the rejects among them.
-func (c *Config) outputs() int {
-	n := len(c.sinkNames())
-	if c.Rejects != nil {
-		n++
+// limits are those of the sinks, that of the rejects among them, as far as they
+// bear on the memory that a unit needs. They are known before the sinks are
+// opened.
+func (c *Config) limits(p Pipeline) []sink.Limits {
+	limits := make([]sink.Limits, len(c.sinkNames()))
+	if p.Sink != nil {
+		limits[0] = p.Sink.Limits()
 	}
-	return n
+	for i, name := range c.sinkNames() {
+		if s := c.sections()[name]; s != nil && s.ClickHouse != nil && p.Sink == nil {
+			limits[i] = sink.Limits{Segments: s.ClickHouse.segments()}
+		}
+	}
+	if c.Rejects != nil {
+		limits = append(limits, sink.Limits{})
+	}
+	return limits
 }
 
 // droppedRejects is how many rejected records were not written.

@@ -11,7 +11,16 @@ import (
 
 // checkSink looks at the sink of that name as opening it would, and changes
 // nothing.
-func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) checked {
+func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) []checked {
+	what := sinkPath(name)
+	if s := c.sections()[name].ClickHouse; s != nil {
+		return checkTable(ctx, c, p, what, s)
+	}
+	return []checked{checkPlace(ctx, c, p, name, l, o)}
+}
+
+// checkPlace looks at a sink that has no columns.
+func checkPlace(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) checked {
 	what := sinkPath(name)
 	switch s := c.sections()[name]; {
 	case s.File != nil:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spate-go/spate/pkg/chain/exprchain"
 	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/blackholesink"
@@ -25,6 +26,7 @@ type openedSink struct {
 	name string
 	kind string // of driver
 	sink.Sink
+	rows exprchain.Encoder // makes its rows; nil: they are lines
 }
 
 // sections are the configured sinks by name, and where each stands in the file.
@@ -61,10 +63,14 @@ func (c *Config) toStdout() bool {
 func (c *Config) checkSinks(p *problems) {
 	one := func(path string, s *SinkConfig) {
 		p.one(path, map[string]bool{
-			"file": s.File != nil, "s3": s.S3 != nil, "stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil,
+			"file": s.File != nil, "s3": s.S3 != nil, "clickhouse": s.ClickHouse != nil,
+			"stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil,
 		})
 		if s.S3 != nil {
 			c.checkS3Sink(p, path+".s3", s.S3)
+		}
+		if s.ClickHouse != nil {
+			c.checkClickHouse(p, path+".clickhouse", s.ClickHouse)
 		}
 	}
 	if c.Sink != nil {
@@ -132,7 +138,7 @@ func keyed(name string) string {
 // the first creates anything.
 func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options) ([]openedSink, error) {
 	if p.Sink != nil {
-		return []openedSink{{defaultSink, "custom", p.Sink}}, nil
+		return []openedSink{{name: defaultSink, kind: "custom", Sink: p.Sink}}, nil
 	}
 	all := c.sections()
 	if len(all) == 0 {
@@ -158,31 +164,49 @@ func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options
 	}
 	opened := make([]openedSink, 0, len(names))
 	for _, name := range names {
-		kind, s, err := openSink(ctx, c, p, name, l, o)
+		s, err := openSink(ctx, c, p, name, l, o)
 		if err != nil {
 			if len(names) > 1 {
 				err = fmt.Errorf("%s: %w", sinkPath(name), err)
 			}
 			return nil, errors.Join(err, closeSinks(opened))
 		}
-		opened = append(opened, openedSink{name, kind, s})
+		opened = append(opened, s)
 	}
 	return opened, nil
 }
 
-func openSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) (kind string, s sink.Sink, err error) {
+func openSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) (s openedSink, err error) {
+	s.name = name
 	switch section := c.sections()[name]; {
 	case section.S3 != nil:
-		s, err := openS3Sink(ctx, c, p, section.S3, l)
-		return "s3", s, err
+		s.kind = "s3"
+		s.Sink, err = openS3Sink(ctx, c, p, section.S3, l)
+	case section.ClickHouse != nil:
+		s.kind = "clickhouse"
+		var t *clickHouseTable
+		if t, err = openTable(ctx, c, p, section.ClickHouse); err == nil {
+			t.log(o.Log, name)
+			s.Sink, s.rows = t.Sink, t.encoder()
+		}
 	case section.Stdout != nil:
-		return "stdout", stdoutsink.New(o.Stdout), nil
+		s.kind, s.Sink = "stdout", stdoutsink.New(o.Stdout)
 	case section.Blackhole != nil:
-		return "blackhole", blackholesink.New(), nil
+		s.kind, s.Sink = "blackhole", blackholesink.New()
 	default:
-		s, err := filesink.New(fileOptions(c, name, section.File, o))
-		return "file", s, err
+		s.kind = "file"
+		s.Sink, err = filesink.New(fileOptions(c, name, section.File, o))
 	}
+	return s, err
+}
+
+// encoders make the rows of the opened sinks, in their order.
+func encoders(opened []openedSink) []exprchain.Encoder {
+	all := make([]exprchain.Encoder, len(opened))
+	for i := range opened {
+		all[i] = opened[i].rows
+	}
+	return all
 }
 
 func fileOptions(c *Config, name string, f *FileSinkConfig, o Options) filesink.Options {

@@ -16,6 +16,7 @@ import (
 // Batch is a run of consecutive frames of one object.
 type Batch struct {
 	Object *unit.Object
+	Member int    // ordinal of the object in its unit
 	Buf    []byte // what the frames are views of
 	Frames []record.Frame
 	First  int64 // index of the first frame within the object or range
@@ -31,6 +32,10 @@ type Output struct {
 	// Rejects takes the records that were rejected, each as a line of a rejects
 	// file, whatever the sinks. Nil: nobody wants them.
 	Rejects *Rows
+	// Routed says that no two sinks have a row of one value: each has rows of its
+	// own. It is the chain's to set. Otherwise row n of a record is the same value
+	// for every sink.
+	Routed bool
 	// Undecoded is the number of records that the decoder refused; they are in
 	// Counts.Rejected as well.
 	Undecoded int64
@@ -40,23 +45,43 @@ type Output struct {
 type Rows struct {
 	Data []byte
 	Ends []int // of each row in Data
+	// Traced asks for Records; it is the caller's to set.
+	Traced bool
+	// Records has for each row the position of the record that it came from; nil
+	// unless they are traced.
+	Records []record.Position
 }
 
 // End closes the row that was appended to Data.
 func (r *Rows) End() { r.Ends = append(r.Ends, len(r.Data)) }
 
 // Bytes is the memory that the rows take.
-func (r *Rows) Bytes() int64 { return int64(len(r.Data)) + int64(len(r.Ends))*8 }
+func (r *Rows) Bytes() int64 { return int64(len(r.Data)) + int64(len(r.Ends)+len(r.Records))*8 }
 
 // Reset empties r and keeps its memory.
-func (r *Rows) Reset() { r.Data, r.Ends = r.Data[:0], r.Ends[:0] }
+func (r *Rows) Reset() { r.Data, r.Ends, r.Records = r.Data[:0], r.Ends[:0], r.Records[:0] }
+
+// trace notes that the rows of frames [from, to) of b, one each, were appended.
+func (r *Rows) trace(b *Batch, from, to int) {
+	if !r.Traced {
+		return
+	}
+	for i := from; i < to; i++ {
+		r.Records = append(r.Records, b.position(i))
+	}
+}
+
+// position is that of the record that is frame i.
+func (b *Batch) position(i int) record.Position { return record.At(b.Member, b.First+int64(i)) }
 
 // Worker processes batches, one at a time, in order.
 type Worker interface {
 	// Process appends the rows of b to out and counts every frame of b: out's
 	// Counts.In rises by their number, oversize ones being rejected. What it
-	// appends depends on b alone. A record that fails under the skip policy is
-	// counted and is a row of out.Rejects; under the fail policy Process returns a *RecordError after the
+	// appends depends on b alone. Rows that are traced are given their records.
+	//
+	// A record that fails under the skip policy is counted and is a row of
+	// out.Rejects; under the fail policy Process returns a *RecordError after the
 	// rows of the records before it.
 	Process(b *Batch, out *Output) error
 }

@@ -33,6 +33,7 @@ func (line) Process(b *Batch, out *Output) error {
 		whole := clean(b.Buf, b.Frames[i:n])
 		for k := range out.Sinks {
 			rows := &out.Sinks[k]
+			rows.trace(b, i, n)
 			if whole {
 				rows.lines(b.Buf, b.Frames[i:n])
 				continue

@@ -29,6 +29,7 @@ func (r raw) Process(b *Batch, out *Output) error {
 		n := r.stretch(b, i)
 		for k := range out.Sinks {
 			r.copy(&out.Sinks[k], b.Buf, b.Frames[i:n])
+			out.Sinks[k].trace(b, i, n)
 		}
 		c.In += int64(n - i)
 		c.Out += int64(n - i)

@@ -27,7 +27,7 @@ type SplitOptions struct {
 // Counts.Out, as with Encode.
 func Split[T any](s Stream[T], o SplitOptions, routes ...Route[T]) Constructor {
 	return func() Worker {
-		w := &worker{onFailed: o.OnError}
+		w := &worker{onFailed: o.OnError, routed: true}
 		w.push = s.compose(w, func(v *T) error {
 			for i := range routes {
 				r := &routes[i]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -21,9 +22,11 @@ var (
 type worker struct {
 	onUndecoded Policy
 	onFailed    Policy
+	routed      bool // a row goes to one sink alone
 	push        func(b []byte) error
 	out         *Output
 	batch       *Batch
+	traced      bool // rows of some sink are
 
 	ctx       Context
 	undecoded bool  // the decoder refused it
@@ -38,6 +41,8 @@ type mark struct{ data, ends int }
 func (w *worker) Process(b *Batch, out *Output) error {
 	w.out, w.batch = out, b
 	w.ctx.Object = b.Object
+	out.Routed = w.routed
+	w.traced = slices.ContainsFunc(out.Sinks, func(r Rows) bool { return r.Traced })
 	defer func() { w.out, w.batch, w.ctx = nil, nil, Context{} }()
 	for i := 0; i < len(b.Frames); {
 		n, err := w.run(b, i)
@@ -80,12 +85,27 @@ func (w *worker) record(b *Batch, f record.Frame, index int64) error {
 	}
 	// Every value ended as a row or dropped, and there was at least one: so the
 	// record's own place and the surplus add up to both, whatever the chain.
+	if w.traced {
+		w.trace(index)
+	}
 	c := &w.out.Counts
 	c.In++
 	c.Expanded += w.rows + w.dropped - 1
 	c.Out += w.rows
 	c.Filtered += w.dropped
 	return nil
+}
+
+// trace notes whose rows were appended. Only a record that went well has any
+// that stay.
+func (w *worker) trace(index int64) {
+	at := record.At(w.batch.Member, index)
+	for i := range w.out.Sinks {
+		s := &w.out.Sinks[i]
+		for s.Traced && len(s.Records) < len(s.Ends) {
+			s.Records = append(s.Records, at)
+		}
+	}
 }
 
 func (w *worker) begin(index int64) {

@@ -20,6 +20,7 @@ import (
 	"github.com/spate-go/spate/pkg/finalizer"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // Ledger is what of a shared ledger is needed.
@@ -27,6 +28,11 @@ type Ledger interface {
 	ledger.Prover
 	ledger.Operator
 	Live(ctx context.Context) ([]string, error)
+	// Of continuous jobs:
+	Watch(ctx context.Context, job string) (ledger.Watch, error)
+	Backlog(ctx context.Context, job string, run int) (ledger.Backlog, error)
+	Claimed(ctx context.Context, job string, id unit.ObjectID) (ledger.Held, error)
+	Look(ctx context.Context, r ledger.Ref) (ledger.Item, error)
 }
 
 // Invoker calls functions.
@@ -79,9 +85,14 @@ func (e *FunctionError) Error() string {
 type Options struct {
 	Functions Invoker // nil: none is called
 	Lister    string  // function that starts and lists; "": none
+	Intake    string  // function that takes objects as they are announced; "": none
+	IntakeARN string  // of the queue that buckets notify; "": not known
+	Rule      string  // of EventBridge, that leads to it; "": not known
 	Finalizer string  // function that ends jobs; "": left to its schedule
 	Reports   Reports // nil: reports are made from the ledger
-	Feed      Feed    // nil: what waits in it is not known
+	// Stat looks at the present version of an object. nil: none is looked at.
+	Stat func(ctx context.Context, bucket, key string) (unit.Object, error)
+	Feed Feed // nil: what waits in it is not known
 }
 
 // Control gives commands to one stack. Its methods may be called concurrently.

@@ -17,6 +17,10 @@ import (
 type Snapshot struct {
 	Meta     ledger.Meta
 	Progress ledger.Progress
+	// Of a continuous job:
+	Backlog   ledger.Backlog
+	PerMinute ledger.Flow
+	Dead      map[failure.Reason]int // units that were given up
 }
 
 // Objects is how many objects are done, as far as the counters know.
@@ -56,6 +60,9 @@ func (c *Control) Status(ctx context.Context, job string) (Snapshot, error) {
 	})
 	if err != nil {
 		return s, fmt.Errorf("read the counters of job %s: %w", job, err)
+	}
+	if m.Continuous {
+		return s, c.flow(ctx, &s)
 	}
 	return s, nil
 }

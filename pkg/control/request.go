@@ -1,6 +1,11 @@
 package control
 
-import "github.com/spate-go/spate/pkg/ledger"
+import (
+	"time"
+
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
 
 // Selection is what one of a stack's jobs is about, in place of what the pipeline
 // file says of its source: a stack runs many jobs by one file. What is empty is
@@ -11,6 +16,9 @@ type Selection struct {
 	Exclude []string `json:"exclude,omitempty"`
 	// StartAfter is the key that the listing begins after.
 	StartAfter string `json:"start_after,omitempty"`
+	// Before leaves out what was last modified at that time or later: a continuous
+	// job has it.
+	Before time.Time `json:"before,omitzero"`
 }
 
 // ListRequest is the lister's event. With a run it goes on listing that run;
@@ -41,4 +49,49 @@ type ListAnswer struct {
 // at.
 type FinalizeRequest struct {
 	Job string `json:"job"`
+}
+
+// IntakeRequest is the intake's event where it is no batch of notifications. An
+// empty one asks which job the intake writes into.
+type IntakeRequest struct {
+	// Open begins that job, unless it runs, with Cutoff; Token is that of
+	// ledger.Start.
+	Open   bool      `json:"open,omitempty"`
+	Token  string    `json:"token,omitempty"`
+	Cutoff time.Time `json:"cutoff,omitzero"`
+	// Objects are to be read as if a notification had named them.
+	Objects []Named `json:"objects,omitempty"`
+}
+
+// Named is an object that somebody names. What is left out is asked of the
+// bucket.
+type Named struct {
+	Key     string `json:"key"`
+	Size    *int64 `json:"size,omitempty"`
+	ETag    string `json:"etag,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// IntakeAnswer is what became of an IntakeRequest.
+type IntakeAnswer struct {
+	Job string `json:"job"`
+	// Run is 0 where the job has never been opened; then all below is empty.
+	Run    int          `json:"run,omitempty"`
+	State  ledger.State `json:"state,omitempty"`
+	Cutoff time.Time    `json:"cutoff,omitzero"`
+	// Bucket and Prefix are what the intake takes notifications of.
+	Bucket string  `json:"bucket"`
+	Prefix string  `json:"prefix"`
+	Taken  []Taken `json:"taken,omitempty"` // one for each of the request's objects
+}
+
+// Taken is what became of a named object.
+type Taken struct {
+	Key  string  `json:"key"`
+	Unit unit.ID `json:"unit,omitempty"` // that it went into
+	// Ignored is why it is not read, a reason of events: repeated, excluded and
+	// the like.
+	Ignored string `json:"ignored,omitempty"`
+	// Error is why it could not be taken.
+	Error string `json:"error,omitempty"`
 }

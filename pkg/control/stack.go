@@ -11,6 +11,9 @@ type Stack struct {
 	ReportURL     string // s3://bucket/prefix/
 	Lister        string // function, by name or ARN
 	Finalizer     string
+	Intake        string
+	IntakeARN     string // of the queue that buckets notify
+	Rule          string // of EventBridge, that leads to it
 }
 
 // Or fills in from other what s leaves open.
@@ -22,6 +25,9 @@ func (s Stack) Or(other Stack) Stack {
 		ReportURL:     cmp.Or(s.ReportURL, other.ReportURL),
 		Lister:        cmp.Or(s.Lister, other.Lister),
 		Finalizer:     cmp.Or(s.Finalizer, other.Finalizer),
+		Intake:        cmp.Or(s.Intake, other.Intake),
+		IntakeARN:     cmp.Or(s.IntakeARN, other.IntakeARN),
+		Rule:          cmp.Or(s.Rule, other.Rule),
 	}
 }
 
@@ -34,6 +40,9 @@ func Outputs(value func(key string) string) Stack {
 		ReportURL:     value("ReportUrl"),
 		Lister:        value("ListerFunction"),
 		Finalizer:     value("FinalizerFunction"),
+		Intake:        value("IntakeFunction"),
+		IntakeARN:     value("IntakeQueueArn"),
+		Rule:          value("NotificationRule"),
 	}
 }
 
@@ -46,5 +55,8 @@ func Environment(value func(name string) string) Stack {
 		ReportURL:     value("REPORT_URL"),
 		Lister:        value("LISTER_FUNCTION"),
 		Finalizer:     value("FINALIZER_FUNCTION"),
+		Intake:        value("INTAKE_FUNCTION"),
+		IntakeARN:     value("INTAKE_QUEUE_ARN"),
+		Rule:          value("NOTIFICATION_RULE"),
 	}
 }

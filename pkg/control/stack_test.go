@@ -15,11 +15,13 @@ func TestAStackIsReadFromOutputsAndEnvironment(t *testing.T) {
 	for name, c := range map[string]struct{ got, want control.Stack }{
 		"outputs": {control.Outputs(named), control.Stack{
 			Table: "the JobTable", FeedURL: "the FeedQueueUrl", DeadLetterURL: "the DeadLetterQueueUrl", ReportURL: "the ReportUrl",
-			Lister: "the ListerFunction", Finalizer: "the FinalizerFunction",
+			Lister: "the ListerFunction", Finalizer: "the FinalizerFunction", Intake: "the IntakeFunction",
+			IntakeARN: "the IntakeQueueArn", Rule: "the NotificationRule",
 		}},
 		"environment": {control.Environment(named), control.Stack{
 			Table: "the JOB_TABLE", FeedURL: "the FEED_QUEUE_URL", DeadLetterURL: "the DEAD_LETTER_QUEUE_URL", ReportURL: "the REPORT_URL",
-			Lister: "the LISTER_FUNCTION", Finalizer: "the FINALIZER_FUNCTION",
+			Lister: "the LISTER_FUNCTION", Finalizer: "the FINALIZER_FUNCTION", Intake: "the INTAKE_FUNCTION",
+			IntakeARN: "the INTAKE_QUEUE_ARN", Rule: "the NOTIFICATION_RULE",
 		}},
 	} {
 		if d := cmp.Diff(c.want, c.got); d != "" {

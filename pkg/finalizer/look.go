@@ -40,6 +40,9 @@ func (s *Shared) look(ctx context.Context, job string) error {
 	if meta.State.Ended() {
 		return s.finish(ctx, job)
 	}
+	if meta.Continuous {
+		return s.mind(ctx, meta)
+	}
 	listErr := s.list(ctx, meta) // keeps nothing that is published from being read
 	l := &look{Shared: s, meta: meta}
 	if err := l.observe(ctx); err != nil {

@@ -38,6 +38,13 @@ func compose(ctx context.Context, l ledger.Prover, meta ledger.Meta) (*report.Re
 	var open int64
 	r.Objects.Failed, open = seen.objects()
 	r.Objects.Done = max(0, meta.Inventory.Objects-r.Objects.Failed-open)
+	if meta.Continuous {
+		p, err := l.Progress(ctx, meta.Job, meta.Run)
+		if err != nil {
+			return nil, fmt.Errorf("read counters of job %s, run %d: %w", meta.Job, meta.Run, err)
+		}
+		r.Objects.Done = max(0, p.Objects-r.Objects.Overwritten)
+	}
 	if r.State == report.Failed {
 		r.Reason = failed(r, meta)
 	}
@@ -50,10 +57,12 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 	inv, c := meta.Inventory, census.Counts
 	r := &report.Report{
 		Job: meta.Job, Run: meta.Run, Generation: meta.Generation, Started: meta.Started, Ended: meta.Ended,
-		Units: report.Units{Planned: meta.Planned, Done: census.Done},
+		Units:      report.Units{Planned: meta.Planned, Done: census.Done},
+		Continuous: meta.Continuous,
 		Objects: report.Objects{
-			Listed:  inv.Objects + inv.Empty + inv.Directory + inv.Archived + inv.Excluded,
-			Skipped: report.Skipped{Empty: inv.Empty, Directory: inv.Directory, Archived: inv.Archived, Excluded: inv.Excluded},
+			Overwritten: c.Overwritten,
+			Listed:      inv.Objects + inv.Empty + inv.Directory + inv.Archived + inv.Excluded,
+			Skipped:     report.Skipped{Empty: inv.Empty, Directory: inv.Directory, Archived: inv.Archived, Excluded: inv.Excluded},
 		},
 		Records:   report.Records(c.Counts),
 		Bytes:     report.Bytes{Read: c.BytesRead, Decoded: c.BytesDecoded},
@@ -77,6 +86,8 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 		r.State = report.State(meta.State)
 	case meta.Halt != nil:
 		r.State = report.Halted
+	case meta.Continuous:
+		r.State = report.Running
 	default:
 		r.State = report.Interrupted
 	}

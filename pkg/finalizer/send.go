@@ -96,13 +96,16 @@ func (l *look) todos(ctx context.Context) error {
 	return errors.Join(append(unread, err)...)
 }
 
-// sent removes todos. What is on its way is given the window to arrive.
+// sent removes todos. What is on its way is given the window to arrive; in a
+// continuous job each unit has one of its own.
 func (l *look) sent(ctx context.Context, todos []ledger.Todo) error {
 	if len(todos) == 0 {
 		return nil
 	}
-	if err := l.restart(ctx); err != nil {
-		return err
+	if !l.meta.Continuous {
+		if err := l.restart(ctx); err != nil {
+			return err
+		}
 	}
 	for _, t := range todos {
 		if err := l.ledger.Sent(ctx, l.meta.Job, t); err != nil {

@@ -45,8 +45,13 @@ func (l *look) settle(ctx context.Context) error {
 	if err != nil || moved {
 		return err
 	}
-	if err := l.giveUp(ctx, q.crashed); err != nil || q.more {
-		return err
+	for _, i := range q.crashed {
+		if err := l.giveUp(ctx, i, failure.Crashed, crashed); err != nil {
+			return err
+		}
+	}
+	if q.more {
+		return nil
 	}
 	var ended bool
 	switch {
@@ -102,39 +107,43 @@ func (l *look) moved(ctx context.Context) (bool, error) {
 	if err != nil {
 		return true, err
 	}
+	overtaken, err := l.overtaken(ctx)
+	return p.Beat != l.seen.Beat || overtaken, err
+}
+
+// overtaken reports whether the job is no more as the look found it.
+func (l *look) overtaken(ctx context.Context) (bool, error) {
 	meta, err := read(ctx, l.ledger, l.meta.Job)
 	if err != nil {
 		return true, err
 	}
-	return p.Beat != l.seen.Beat || !same(meta, l.meta) || meta.Halt != nil || meta.Ask != l.meta.Ask, nil
+	return !same(meta, l.meta) || meta.Halt != nil || meta.Ask != l.meta.Ask, nil
 }
 
-// giveUp marks units dead whose last delivery nobody works on. The serial is the
-// one that was read: a reader that woke since keeps its unit.
-func (l *look) giveUp(ctx context.Context, crashed []ledger.Item) error {
-	for _, i := range crashed {
-		c, err := l.cause(ctx, i)
-		if err != nil {
-			return err
-		}
-		_, err = l.ledger.Dead(ctx, l.ref(i.ID), i.Serial, c)
-		if errors.Is(err, ledger.ErrFenced) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("give up unit %s of job %s: %w", i.ID, l.meta.Job, err)
-		}
-		l.opt.Log.Error("unit given up", "job", l.meta.Job, "unit", i.ID, "reason", c.Reason, "attempts", i.Attempts, "key", i.FirstKey)
+// crashed is the detail of such a unit.
+const crashed = "its last delivery ended with no word of the reader: out of memory or time, or its process was killed"
+
+// giveUp marks a unit dead that nobody works on. The serial is the one that was
+// read: a reader that woke since keeps its unit.
+func (l *look) giveUp(ctx context.Context, i ledger.Item, why failure.Reason, detail string) error {
+	c, err := l.cause(ctx, i, why, detail)
+	if err != nil {
+		return err
 	}
+	_, err = l.ledger.Dead(ctx, l.ref(i.ID), i.Serial, c)
+	if errors.Is(err, ledger.ErrFenced) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("give up unit %s of job %s: %w", i.ID, l.meta.Job, err)
+	}
+	l.opt.Log.Error("unit given up", "job", l.meta.Job, "unit", i.ID, "reason", c.Reason, "attempts", i.Attempts, "key", i.FirstKey)
 	return nil
 }
 
 // cause says what of a unit was not delivered.
-func (l *look) cause(ctx context.Context, i ledger.Item) (ledger.Cause, error) {
-	c := ledger.Cause{
-		Reason: failure.Crashed, Record: -1,
-		Detail: "its last delivery ended with no word of the reader: out of memory or time, or its process was killed",
-	}
+func (l *look) cause(ctx context.Context, i ledger.Item, why failure.Reason, detail string) (ledger.Cause, error) {
+	c := ledger.Cause{Reason: why, Detail: detail, Record: -1}
 	body, err := l.ledger.Body(ctx, l.ref(i.ID))
 	if err != nil && !errors.Is(err, ledger.ErrNoUnit) {
 		return c, fmt.Errorf("read unit %s of job %s: %w", i.ID, l.meta.Job, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // Reports is where reports are kept. A Put may be repeated, and then takes the
@@ -22,6 +23,13 @@ type Options struct {
 	// wait for it. It may be called for a run that a lister is at work on: the
 	// lease decides. nil: a listing that broke off stays so.
 	List func(ctx context.Context, job string, run int) error
+	// Take claims objects of a continuous job and sends what holds them, as if
+	// events had announced them just now. What of them is claimed already needs
+	// nothing, so it may be called again with the same: ledger.MaxClaims at most. It
+	// says of each object why it has to come again, failure.Member where there is no
+	// such version any more; the other error is one of all. nil: keys that are to be
+	// looked at again stay so.
+	Take func(ctx context.Context, meta ledger.Meta, objects []unit.Object) ([]error, error)
 	// Reports keeps the reports, under report.Key, and the marker of completed
 	// runs. nil: none is kept.
 	Reports Reports
@@ -68,13 +76,19 @@ func (o Options) withDefaults() Options {
 // and listers call Triggered when their counters say that a run is at its end,
 // the schedule calls Tick each minute. It keeps nothing between calls.
 type Shared struct {
-	ledger ledger.Dispatcher
+	ledger Ledger
 	feed   feed.Sender
 	opt    Options
 }
 
+// Ledger is what the schedule works on, listed jobs and continuous ones.
+type Ledger interface {
+	ledger.Dispatcher
+	ledger.Minder
+}
+
 // NewShared returns a finalizer of the jobs in l, whose units go out by f.
-func NewShared(l ledger.Dispatcher, f feed.Sender, o Options) *Shared {
+func NewShared(l Ledger, f feed.Sender, o Options) *Shared {
 	return &Shared{ledger: l, feed: f, opt: o.withDefaults()}
 }
 
@@ -83,7 +97,7 @@ func NewShared(l ledger.Dispatcher, f feed.Sender, o Options) *Shared {
 //
 // An ended job is left alone: whoever ended it is reporting it, and if that one
 // crashed, the next tick does. Only a cancelled one is reported here: who cancels
-// writes no report, and calls for it.
+// writes no report, and calls for it. A continuous one ends by that alone.
 func (s *Shared) Triggered(ctx context.Context, job string) error {
 	meta, err := read(ctx, s.ledger, job)
 	switch {
@@ -91,7 +105,7 @@ func (s *Shared) Triggered(ctx context.Context, job string) error {
 		return err
 	case meta.State == ledger.Cancelled:
 		return s.finish(ctx, job)
-	case meta.State.Ended():
+	case meta.State.Ended(), meta.Continuous:
 		return nil
 	}
 	p, err := s.progress(ctx, meta)

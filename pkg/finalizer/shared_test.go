@@ -156,7 +156,7 @@ func TestATickProves(t *testing.T) {
 
 // frozen is a ledger whose counters miss whatever happens.
 type frozen struct {
-	ledger.Dispatcher
+	finalizer.Ledger
 	at ledger.Progress
 }
 
@@ -312,7 +312,7 @@ func TestOneJobKeepsNoOtherFromItsTurn(t *testing.T) {
 
 // slow is a ledger that does not answer for some jobs.
 type slow struct {
-	ledger.Dispatcher
+	finalizer.Ledger
 	jobs []string
 }
 
@@ -321,7 +321,7 @@ func (s slow) Progress(ctx context.Context, job string, run int) (ledger.Progres
 		<-ctx.Done()
 		return ledger.Progress{}, ctx.Err()
 	}
-	return s.Dispatcher.Progress(ctx, job, run)
+	return s.Ledger.Progress(ctx, job, run)
 }
 
 func TestTicksAndTriggersAtOnce(t *testing.T) {

@@ -2,27 +2,29 @@ package finalizer_test
 
 import (
 	"context"
+	"time"
 
+	"github.com/spate-go/spate/pkg/finalizer"
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
 // wired is a ledger each call of which passes through its world.
 type wired struct {
-	ledger.Dispatcher
+	finalizer.Ledger
 	w *world
 }
 
 func (l wired) Live(ctx context.Context) ([]string, error) {
-	return call(l.w, "Live", "", func() ([]string, error) { return l.Dispatcher.Live(ctx) })
+	return call(l.w, "Live", "", func() ([]string, error) { return l.Ledger.Live(ctx) })
 }
 
 func (l wired) Meta(ctx context.Context, job string) (ledger.Meta, error) {
-	return call(l.w, "Meta", job, func() (ledger.Meta, error) { return l.Dispatcher.Meta(ctx, job) })
+	return call(l.w, "Meta", job, func() (ledger.Meta, error) { return l.Ledger.Meta(ctx, job) })
 }
 
 func (l wired) Progress(ctx context.Context, job string, run int) (ledger.Progress, error) {
 	return call(l.w, "Progress", job, func() (ledger.Progress, error) {
-		p, err := l.Dispatcher.Progress(ctx, job, run)
+		p, err := l.Ledger.Progress(ctx, job, run)
 		p.Done -= l.w.lag
 		return p, err
 	})
@@ -30,7 +32,7 @@ func (l wired) Progress(ctx context.Context, job string, run int) (ledger.Progre
 
 func (l wired) Prove(ctx context.Context, job string, run int) (ledger.Census, error) {
 	return call(l.w, "Prove", job, func() (ledger.Census, error) {
-		c, err := l.Dispatcher.Prove(ctx, job, run)
+		c, err := l.Ledger.Prove(ctx, job, run)
 		if l.w.lost != "" {
 			c.Open--
 		}
@@ -40,7 +42,7 @@ func (l wired) Prove(ctx context.Context, job string, run int) (ledger.Census, e
 
 func (l wired) Unfinished(ctx context.Context, job string, run int, yield func(ledger.Item) error) error {
 	_, err := call(l.w, "Unfinished", job, nothing(func() error {
-		return l.Dispatcher.Unfinished(ctx, job, run, func(i ledger.Item) error {
+		return l.Ledger.Unfinished(ctx, job, run, func(i ledger.Item) error {
 			if i.ID == l.w.lost {
 				return nil
 			}
@@ -51,53 +53,73 @@ func (l wired) Unfinished(ctx context.Context, job string, run int, yield func(l
 }
 
 func (l wired) Conclude(ctx context.Context, job string, run, generation int, s ledger.State) error {
-	_, err := call(l.w, "Conclude", job, nothing(func() error { return l.Dispatcher.Conclude(ctx, job, run, generation, s) }))
+	_, err := call(l.w, "Conclude", job, nothing(func() error { return l.Ledger.Conclude(ctx, job, run, generation, s) }))
 	return err
 }
 
 func (l wired) Pending(ctx context.Context, job string, run int, yield func(ledger.Planned) error) error {
-	_, err := call(l.w, "Pending", job, nothing(func() error { return l.Dispatcher.Pending(ctx, job, run, yield) }))
+	_, err := call(l.w, "Pending", job, nothing(func() error { return l.Ledger.Pending(ctx, job, run, yield) }))
 	return err
 }
 
 func (l wired) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
-	return call(l.w, "Body", r.Job, func() ([]byte, error) { return l.Dispatcher.Body(ctx, r) })
+	return call(l.w, "Body", r.Job, func() ([]byte, error) { return l.Ledger.Body(ctx, r) })
 }
 
 func (l wired) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Cause) (ledger.Tally, error) {
-	return call(l.w, "Dead", r.Job, func() (ledger.Tally, error) { return l.Dispatcher.Dead(ctx, r, serial, c) })
+	return call(l.w, "Dead", r.Job, func() (ledger.Tally, error) { return l.Ledger.Dead(ctx, r, serial, c) })
 }
 
 func (l wired) Due(ctx context.Context, job string, run int, yield func(ledger.Todo) error) error {
-	_, err := call(l.w, "Due", job, nothing(func() error { return l.Dispatcher.Due(ctx, job, run, yield) }))
+	_, err := call(l.w, "Due", job, nothing(func() error { return l.Ledger.Due(ctx, job, run, yield) }))
 	return err
 }
 
 func (l wired) Sent(ctx context.Context, job string, t ledger.Todo) error {
-	_, err := call(l.w, "Sent", job, nothing(func() error { return l.Dispatcher.Sent(ctx, job, t) }))
+	_, err := call(l.w, "Sent", job, nothing(func() error { return l.Ledger.Sent(ctx, job, t) }))
 	return err
 }
 
 func (l wired) Swept(ctx context.Context, job string, run, ask int) error {
-	_, err := call(l.w, "Swept", job, nothing(func() error { return l.Dispatcher.Swept(ctx, job, run, ask) }))
+	_, err := call(l.w, "Swept", job, nothing(func() error { return l.Ledger.Swept(ctx, job, run, ask) }))
 	return err
 }
 
 func (l wired) Resend(ctx context.Context, job string, run, generation, resends int) error {
-	_, err := call(l.w, "Resend", job, nothing(func() error { return l.Dispatcher.Resend(ctx, job, run, generation, resends) }))
+	_, err := call(l.w, "Resend", job, nothing(func() error { return l.Ledger.Resend(ctx, job, run, generation, resends) }))
 	return err
 }
 
 func (l wired) Watch(ctx context.Context, job string) (ledger.Watch, error) {
-	return call(l.w, "Watch", job, func() (ledger.Watch, error) { return l.Dispatcher.Watch(ctx, job) })
+	return call(l.w, "Watch", job, func() (ledger.Watch, error) { return l.Ledger.Watch(ctx, job) })
 }
 
 func (l wired) Watched(ctx context.Context, job string, wt ledger.Watch) error {
-	_, err := call(l.w, "Watched", job, nothing(func() error { return l.Dispatcher.Watched(ctx, job, wt) }))
+	_, err := call(l.w, "Watched", job, nothing(func() error { return l.Ledger.Watched(ctx, job, wt) }))
 	return err
 }
 
 func (l wired) Retire(ctx context.Context, job string, run, generation int) error {
-	_, err := call(l.w, "Retire", job, nothing(func() error { return l.Dispatcher.Retire(ctx, job, run, generation) }))
+	_, err := call(l.w, "Retire", job, nothing(func() error { return l.Ledger.Retire(ctx, job, run, generation) }))
+	return err
+}
+
+func (l wired) Stale(ctx context.Context, job string, run int, then time.Time, yield func(ledger.Item) error) error {
+	_, err := call(l.w, "Stale", job, nothing(func() error { return l.Ledger.Stale(ctx, job, run, then, yield) }))
+	return err
+}
+
+func (l wired) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
+	_, err := call(l.w, "Repeat", r.Job, nothing(func() error { return l.Ledger.Repeat(ctx, r, repeats) }))
+	return err
+}
+
+func (l wired) Keys(ctx context.Context, job string, yield func(ledger.KeyTodo) error) error {
+	_, err := call(l.w, "Keys", job, nothing(func() error { return l.Ledger.Keys(ctx, job, yield) }))
+	return err
+}
+
+func (l wired) KeySent(ctx context.Context, job string, t ledger.KeyTodo) error {
+	_, err := call(l.w, "KeySent", job, nothing(func() error { return l.Ledger.KeySent(ctx, job, t) }))
 	return err
 }

@@ -25,6 +25,9 @@ import (
 type Options struct {
 	Records     int // how many; 0 means 3
 	RecordBytes int // shown of each; 0 means 200
+	// Each is given every record of the beginning that is whole, and must not
+	// keep it. Nil: nobody is.
+	Each func(record []byte)
 }
 
 // readBytes of an object, decompressed, are enough to tell.
@@ -84,7 +87,7 @@ func Object(ctx context.Context, from object.Opener, o unit.Object, m Metadata, 
 		f.Problem = err.Error()
 	}
 	if f.Content.Compression != "" {
-		f.records(head, whole, Options{Records: cmp.Or(opt.Records, 3), RecordBytes: cmp.Or(opt.RecordBytes, 200)})
+		f.records(head, whole, Options{Records: cmp.Or(opt.Records, 3), RecordBytes: cmp.Or(opt.RecordBytes, 200), Each: opt.Each})
 	}
 	f.compare()
 	return f, nil

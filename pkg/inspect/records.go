@@ -16,7 +16,13 @@ func (f *Finding) records(head []byte, whole bool, opt Options) {
 	}
 	framer.Reset(0)
 	frames, _, err := framer.Split(nil, head, whole)
-	for _, fr := range frames[:min(len(frames), opt.Records)] {
+	for i, fr := range frames {
+		if opt.Each != nil && !fr.Oversize {
+			opt.Each(head[fr.Start:fr.End])
+		}
+		if i >= opt.Records {
+			continue
+		}
 		if fr.Oversize {
 			f.Records = append(f.Records, "(longer than 1 MiB)")
 			continue

@@ -13,7 +13,7 @@ import (
 // rather than a fault: the same call would be answered alike. Everything else
 // may be called again, for those calls may be repeated.
 func Final(err error) bool {
-	for _, answer := range []error{ErrNoJob, ErrNoUnit, ErrActive, ErrFenced, ErrLeased, ErrState} {
+	for _, answer := range []error{ErrNoJob, ErrNoUnit, ErrNoClaim, ErrActive, ErrFenced, ErrLeased, ErrState} {
 		if errors.Is(err, answer) {
 			return true
 		}

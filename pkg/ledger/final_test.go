@@ -23,6 +23,7 @@ func TestFinal(t *testing.T) {
 		"a fault of the job":     {failure.New(failure.Job, failure.Denied, away), true},
 		"an unknown job":         {ledger.ErrNoJob, true},
 		"an unknown unit":        {ledger.ErrNoUnit, true},
+		"an unclaimed object":    {ledger.ErrNoClaim, true},
 		"a job that is active":   {fmt.Errorf("start: %w", ledger.ErrActive), true},
 		"another start of work":  {ledger.ErrFenced, true},
 		"a job that moved on":    {errors.Join(away, ledger.ErrState), true},

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"time"
+
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -91,6 +93,14 @@ type Item struct {
 	// acked.
 	Counts Counts
 	Cause  *Cause // of a dead unit
+
+	// Of a continuous job:
+	Entered time.Time // when the unit was
+	Touched time.Time // when it was last begun, touched, paused or repeated; zero: never
+	Ended   time.Time // when it was last done or dead; zero: it is open
+	// Repeats is how often it was sent again because nothing worked on it, since
+	// its attempts were last forgiven: a pause or a redrive sets it to 0.
+	Repeats int
 }
 
 // Todo is a unit that is due again.

@@ -56,6 +56,9 @@ type Start struct {
 	// Callback is the token of a Step Functions task that waits for the run's
 	// end; "" if none does.
 	Callback string
+	// Cutoff, of a continuous job, is the time from which on events count; zero:
+	// all do. What is older a listed job reads.
+	Cutoff time.Time
 }
 
 // Lease is a lister's claim on a run.
@@ -104,6 +107,9 @@ type Meta struct {
 	Digests  Digests
 	Source   string // as in Start
 	Callback string // as in Start
+	// Continuous: units are entered as events come; it has no listing and no end.
+	Continuous bool
+	Cutoff     time.Time // as in Start
 	// Pipelines are the digests of chain and sinks that worked on the run.
 	Pipelines []string
 	// Generation rises whenever a unit leaves dead, so that a verdict that was
@@ -158,7 +164,15 @@ type Watch struct {
 	Since           time.Time // when they were first seen at Beat
 	Proved          bool      // at Beat the proof was tried
 	Probe           unit.ID   // the unit that went out last as a probe
+	// Of a continuous job: what the counters said when they were last looked at,
+	// and how much that was a minute since the look before.
+	At        time.Time
+	Flow      Flow
+	PerMinute Flow
 }
+
+// Flow is what goes through a continuous job.
+type Flow struct{ Units, Objects, Bytes, Records int64 }
 
 // Census is a proof's result.
 type Census struct {

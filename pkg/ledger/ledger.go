@@ -13,6 +13,13 @@
 // The contract is one interface for each who writes: lister (Planner), reader
 // (Worker), proof (Prover), command line (Operator), schedule (Dispatcher). A
 // driver implements Store; one that several processes share implements Shared.
+//
+// A continuous job has no listing and no end: its units are entered as events
+// announce objects (Intaker), each version of an object in one of them. Its run
+// has one generation of counters like any other, its items are kept for
+// DoneTime after they are done, and its open ones can be found without a plan
+// (Minder). What is said of runs in the interfaces here holds for it, but for
+// the end marker, which it never gets.
 package ledger
 
 import (
@@ -42,6 +49,10 @@ var (
 
 // LeaseTime is how long a lister's lease stands after it was last renewed.
 const LeaseTime = time.Minute
+
+// DoneTime is how long the items of units that are done, and claims, are kept in a
+// continuous job: what is announced again within is known.
+const DoneTime = 30 * 24 * time.Hour
 
 // Planner is what a lister writes. Every method may be repeated with the same
 // arguments, whether or not the earlier call was applied.
@@ -102,7 +113,7 @@ type Worker interface {
 	// on to a later run: no serial is given out that another start may hold.
 	Begin(ctx context.Context, r Ref, receives, limit int) (Item, error)
 	// Touch shows that the unit is being worked on: it raises the beat of the
-	// run's counters (Progress), and nothing else.
+	// run's counters (Progress), and in a continuous job Item.Touched.
 	Touch(ctx context.Context, r Ref) error
 	// Fault records a faulty member; of two for one member the one with the
 	// lower Record stays. ErrFenced.
@@ -148,8 +159,9 @@ type Prover interface {
 type Operator interface {
 	// Resume clears the halt flag if it stands for r, and reports whether this
 	// call cleared it. In the same write it asks for a send of every open unit
-	// (Meta.Ask). So the success of a probe for sink_down clears no halt that
-	// took its place meanwhile.
+	// (Meta.Ask), and takes the read digest off a continuous job that was halted
+	// for its fingerprint: the next reader gives it its own (Adopt). So the success
+	// of a probe for sink_down clears no halt that took its place meanwhile.
 	Resume(ctx context.Context, job string, r failure.Reason) (bool, error)
 	// Redrive opens the run's dead units, attempts 0 and the serial raised, so
 	// that nobody who worked on one before may write, and says how many. Then,
@@ -163,7 +175,7 @@ type Operator interface {
 // ledger that is lost with its process has no use for it.
 type Resumer interface {
 	// Pending calls yield for every open unit of the run, with the body that it
-	// was published with, in an order of its own. yield may use the ledger and
+	// was published or entered with, in an order of its own. yield may use the ledger and
 	// may take its time: what ends in the meantime may be yielded all the same.
 	Pending(ctx context.Context, job string, run int, yield func(Planned) error) error
 }
@@ -185,7 +197,8 @@ type Dispatcher interface {
 	Live(ctx context.Context) ([]string, error)
 	// Body is the descriptor that the unit was published with.
 	Body(ctx context.Context, r Ref) ([]byte, error)
-	// Dead is that of Worker.
+	// Dead is that of Worker; a unit of a continuous job that was never begun has
+	// serial 0.
 	Dead(ctx context.Context, r Ref, serial int, c Cause) (Tally, error)
 	// Due calls yield for every todo of the run. yield may use the ledger.
 	Due(ctx context.Context, job string, run int, yield func(Todo) error) error
@@ -209,4 +222,5 @@ type Dispatcher interface {
 type Shared interface {
 	Store
 	Dispatcher
+	Continuous
 }

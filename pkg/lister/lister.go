@@ -23,7 +23,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spate-go/spate/pkg/codec"
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/metric"
@@ -65,18 +65,16 @@ type Lister struct {
 	bucket  object.Bucket
 	planner ledger.Planner
 	sender  feed.Sender
+	judge   *cut.Judge
 	opts    Options
 	metrics metrics
 }
 
 // New returns a lister of b that plans into p and sends to s.
 func New(b object.Bucket, p ledger.Planner, s feed.Sender, o Options) *Lister {
-	o.Head = cmp.Or(o.Head, codec.HeadBytes)
 	o.Reserve = cmp.Or(o.Reserve, 15*time.Second)
-	if o.Cuttable == nil {
-		o.Cuttable = plain
-	}
-	return &Lister{bucket: b, planner: p, sender: s, opts: o, metrics: newMetrics(o.Registry, o.Labels)}
+	judge := cut.New(b, cut.Options{Target: o.Target, Cut: o.Cut, Head: o.Head, Cuttable: o.Cuttable})
+	return &Lister{bucket: b, planner: p, sender: s, judge: judge, opts: o, metrics: newMetrics(o.Registry, o.Labels)}
 }
 
 // Run goes on with the listing of the job's run in m, from where the ledger says

@@ -3,20 +3,26 @@ package metric
 // Names of the metrics. Dashboards, alarms and scripts hold on to them: a name
 // is added freely and never changed. docs/METRICS.md says what each one means.
 const (
-	S3ObjectsListed    = "spate_s3_source_objects_listed_total"
-	S3ObjectsCompleted = "spate_s3_source_objects_completed_total"
-	S3ObjectsSkipped   = "spate_s3_source_objects_skipped_total"
-	S3ObjectsFailed    = "spate_s3_source_objects_failed_total"
-	S3BytesRead        = "spate_s3_source_bytes_read_total"
-	S3BytesDecoded     = "spate_s3_source_bytes_decoded_total"
-	S3GetRetries       = "spate_s3_source_get_retries_total"
-	S3CodecMismatches  = "spate_s3_source_codec_mismatches_total"
+	S3ObjectsListed      = "spate_s3_source_objects_listed_total"
+	S3ObjectsCompleted   = "spate_s3_source_objects_completed_total"
+	S3ObjectsSkipped     = "spate_s3_source_objects_skipped_total"
+	S3ObjectsFailed      = "spate_s3_source_objects_failed_total"
+	S3ObjectsOverwritten = "spate_s3_source_objects_overwritten_total"
+	S3BytesRead          = "spate_s3_source_bytes_read_total"
+	S3BytesDecoded       = "spate_s3_source_bytes_decoded_total"
+	S3GetRetries         = "spate_s3_source_get_retries_total"
+	S3CodecMismatches    = "spate_s3_source_codec_mismatches_total"
 
 	FeedUnitsPublished    = "spate_feed_units_published_total"
 	FeedUnitsReceived     = "spate_feed_units_received_total"
 	FeedUnitsAcknowledged = "spate_feed_units_acknowledged_total"
 	FeedUnitsFailed       = "spate_feed_units_failed_total"
 	FeedDeadLetterUnits   = "spate_feed_dead_letter_units"
+
+	IntakeEvents        = "spate_intake_events_total"
+	IntakeEventsIgnored = "spate_intake_events_ignored_total"
+	IntakeObjects       = "spate_intake_objects_total"
+	IntakeUnits         = "spate_intake_units_total"
 
 	SourceRecords = "spate_source_records_total"
 	SourceBytes   = "spate_source_bytes_total"

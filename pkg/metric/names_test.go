@@ -78,6 +78,7 @@ func TestEveryNameOfTheContractHasAConstant(t *testing.T) {
 	for _, want := range strings.Fields(`
 		spate_s3_source_objects_listed_total spate_s3_source_objects_completed_total
 		spate_s3_source_objects_skipped_total spate_s3_source_objects_failed_total
+		spate_s3_source_objects_overwritten_total
 		spate_s3_source_bytes_read_total spate_s3_source_bytes_decoded_total
 		spate_s3_source_get_retries_total spate_s3_source_codec_mismatches_total
 		spate_feed_units_received_total spate_feed_units_acknowledged_total

@@ -75,7 +75,16 @@ type Pinned interface {
 	Close() error
 }
 
-// Bucket is both.
+// Stater looks at objects as they are now.
+type Stater interface {
+	// Stat returns the current version of the object at key: its size, ETag,
+	// time, and version id where the store keeps versions. It is strongly
+	// consistent. Errors are those of Pinned.ReadRange: failure.Member with
+	// not_found where there is none; failure.Job; failure.Transient.
+	Stat(ctx context.Context, key string) (unit.Object, error)
+}
+
+// Bucket is what a listed job reads: it needs no Stater.
 type Bucket interface {
 	Lister
 	Opener

@@ -18,54 +18,63 @@ import (
 type writer struct {
 	pipe    *Pipe
 	unit    unit.ID
+	objects []unit.Object
 	series  int
+	begin   int // the first segment
 	counts  unit.Counts
+	refused refusals
 	pending chan error // of the write under way; nil: none
-	sealed  *place     // the end of its segment
-	acked   *place     // the last segment's end up to which all is acked; nil: none yet
+	sealed  *place     // the end of its segment, if the series may go on from there
+	acked   *place     // the last place up to which all is acked; nil: none yet
 	part    int        // blocks of rejects written of the segment at hand
-	first   func()     // is told of segments with rows that are acked; nil: is not
+	some    bool       // there were rows
+	told    func()     // is told once rows are acked by all sinks; nil: is not
 }
 
-// put writes the rows of a segment that ends at a place, which it owns from now
-// on. It returns the error of this or of the write before it.
-func (w *writer) put(ctx context.Context, end *place, segment int, rows []chain.Rows) error {
+// put writes what a segment's end hands over; its rows are put's from now on. It
+// returns the error of this or of the write before it.
+func (w *writer) put(ctx context.Context, c cut) error {
+	if !c.whole && empty(c.rows) { // nothing to wait for either
+		w.pipe.putRows(c.rows)
+		return nil
+	}
 	if err := w.wait(); err != nil {
-		w.pipe.putRows(rows)
+		w.pipe.putRows(c.rows)
 		return err
 	}
-	var size int64
-	for _, r := range rows {
-		size += r.Bytes()
-	}
+	size := w.pipe.weigh(c.rows)
 	// Only with memory for it is the write overlapped: the next segment needs
 	// buffers of its own meanwhile.
-	if size == 0 || !w.pipe.config.Budget.TryAcquire(size) {
-		err := w.write(ctx, segment, rows)
+	if empty(c.rows) || !w.pipe.config.Budget.TryAcquire(size) {
+		err := w.write(ctx, &c)
 		if err == nil {
-			w.ack(end)
+			w.ack(c.end)
 		}
 		return err
 	}
 	pending := make(chan error, 1)
-	w.pending, w.sealed = pending, end
+	w.pending, w.sealed = pending, c.end
 	go func() {
-		err := w.guarded(ctx, segment, rows)
+		err := w.guarded(ctx, &c)
 		w.pipe.config.Budget.Release(size)
 		pending <- err
 	}()
 	return nil
 }
 
+func empty(rows []chain.Rows) bool {
+	return !slices.ContainsFunc(rows, func(r chain.Rows) bool { return len(r.Ends) > 0 })
+}
+
 // guarded is write for a goroutine of its own, where a panic of a sink would
 // end the process.
-func (w *writer) guarded(ctx context.Context, segment int, rows []chain.Rows) (err error) {
+func (w *writer) guarded(ctx context.Context, c *cut) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = failure.Errorf(failure.Unit, failure.Operator, "write segment %d.%d: panic: %v\n%s", w.series, segment, v, debug.Stack())
+			err = failure.Errorf(failure.Unit, failure.Operator, "write segment %d.%d: panic: %v\n%s", w.series, c.segment, v, debug.Stack())
 		}
 	}()
-	return w.write(ctx, segment, rows)
+	return w.write(ctx, c)
 }
 
 // wait returns the error of the write under way, if there is one.
@@ -84,48 +93,74 @@ func (w *writer) wait() error {
 // ack notes that all up to the place is acked. No block behind it is written
 // yet, so that the counts are of just that.
 func (w *writer) ack(end *place) {
-	if end != nil {
-		end.counts.Sinks = maps.Clone(w.counts.Sinks)
-		w.acked = end
+	if end == nil || end == w.acked {
+		return
 	}
+	end.counts.Sinks = maps.Clone(w.counts.Sinks)
+	end.counts.Counts.Add(w.refused.moved)
+	w.acked = end
 }
 
-func (w *writer) write(ctx context.Context, segment int, rows []chain.Rows) error {
-	defer w.pipe.putRows(rows)
-	for i := range rows[:w.pipe.outputs] {
-		if err := w.writeSink(ctx, i, segment, &rows[i]); err != nil {
+func (w *writer) write(ctx context.Context, c *cut) error {
+	defer w.pipe.putRows(c.rows)
+	w.some = w.some || !empty(c.rows)
+	for i := range min(w.pipe.outputs, len(c.rows)) {
+		if err := w.writeSink(ctx, c, i); err != nil {
 			return err
 		}
 	}
-	for i := w.pipe.outputs; i < len(rows); i++ {
-		if _, err := w.writeRejects(ctx, segment, &rows[i], true); err != nil {
+	if i := w.pipe.outputs; i < len(c.rows) {
+		if _, err := w.writeRejects(ctx, c.segment, &c.rows[i], true); err != nil {
 			return err
 		}
 	}
 	w.part = 0
-	if w.first != nil && slices.ContainsFunc(rows, func(r chain.Rows) bool { return len(r.Ends) > 0 }) {
-		w.first()
+	if !c.whole {
+		return nil
+	}
+	w.refused.seen = nil
+	if w.told != nil && w.some {
+		w.told()
 	}
 	return nil
 }
 
-func (w *writer) writeSink(ctx context.Context, i, segment int, rows *chain.Rows) error {
+func (w *writer) writeSink(ctx context.Context, c *cut, i int) error {
+	rows := &c.rows[i]
 	if len(rows.Ends) == 0 {
 		return nil
 	}
 	s := w.pipe.config.Sinks[i]
-	return sink.Parts(rows.Data, rows.Ends, s.Limits(), func(part, n int, data []byte) error {
-		b := sink.Block{
-			Unit: w.unit, Series: w.series, Segment: segment, Part: part, Rows: n, Data: data,
-			Token: sink.Token(w.unit, s.Name, w.series, segment, part, data),
-		}
-		if err := s.Write(ctx, &b); err != nil {
+	row := 0
+	return sink.Parts(rows.Data, rows.Ends, w.pipe.limits[i], func(b sink.Block) error {
+		b.Unit, b.Series, b.Segment = w.unit, w.series, w.first(i, c.segment)
+		b.Token = sink.Token(b.Unit, s.Name, b.Series, b.Segment, b.Part, b.Data)
+		if err := w.writeBlock(ctx, c, i, &b, row); err != nil {
 			return fmt.Errorf("sink %s: %w", s.Name, err)
 		}
-		w.counts.AddSink(s.Name, unit.SinkCounts{Records: int64(n), Blocks: 1, Bytes: int64(len(data))})
-		w.pipe.metrics.wrote(i, n, len(data))
+		row += b.Rows
 		return nil
 	})
+}
+
+// writeBlock writes a block, which begins with row first of its sink's, and
+// counts what was taken of it.
+func (w *writer) writeBlock(ctx context.Context, c *cut, i int, b *sink.Block, first int) error {
+	s := w.pipe.config.Sinks[i]
+	rows, size := b.Rows, int64(len(b.Data))
+	err := s.Write(ctx, b)
+	if r := rejected(err); r != nil {
+		var refused int64
+		if refused, err = w.refuse(ctx, c, i, b, first, r); err == nil {
+			rows, size = rows-len(r.Rows), size-refused
+		}
+	}
+	if err != nil || rows == 0 {
+		return err
+	}
+	w.counts.AddSink(s.Name, unit.SinkCounts{Records: int64(rows), Blocks: 1, Bytes: size})
+	w.pipe.metrics.wrote(i, rows, int(size))
+	return nil
 }
 
 // commit ends the series: every block is acked, and what a sink shows only

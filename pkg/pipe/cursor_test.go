@@ -41,17 +41,29 @@ func same(t *testing.T, got, want *stretch) {
 func TestAReadingInPartsIsTheWholeReading(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for i, c := range scenarios() {
-		t.Run(c.name, func(t *testing.T) {
-			_, fresh := c.open(t)
-			whole := fresh()
-			whole.call(time.Time{}, 0, false)
-			if !whole.ended || len(whole.tape.blocks) < c.blocks {
-				t.Fatalf("%d blocks of %d, cursor %+v", len(whole.tape.blocks), c.blocks, whole.cursor)
-			}
-			t.Run("paused at every place", func(t *testing.T) { paused(t, whole, fresh()) })
-			t.Run("stopped anywhere", func(t *testing.T) { disturbed(t, whole, fresh(), rand.New(rand.NewPCG(seed, uint64(i)))) })
-		})
+	for _, v := range []sinks{{1, 1, false}, {2, 1, true}, {1, 3, false}, {2, 3, true}, {8, 2, false}} {
+		for i, c := range scenarios() {
+			t.Run(fmt.Sprintf("%s into %+v", c.name, v), func(t *testing.T) {
+				_, fresh := c.open(t, v)
+				whole := fresh()
+				whole.call(time.Time{}, 0, false)
+				if !whole.ended || v.one == v.two && len(whole.tape.blocks) < c.blocks {
+					t.Fatalf("%d blocks of %d, cursor %+v", len(whole.tape.blocks), c.blocks, whole.cursor)
+				}
+				settles(t, whole.counts)
+				t.Run("paused at every place", func(t *testing.T) { paused(t, whole, fresh()) })
+				t.Run("stopped anywhere", func(t *testing.T) { disturbed(t, whole, fresh(), rand.New(rand.NewPCG(seed, uint64(i)))) })
+			})
+		}
+	}
+}
+
+// settles checks that every record became something, and that what the sinks
+// took is what is out.
+func settles(t *testing.T, c unit.Counts) {
+	t.Helper()
+	if c.In+c.Expanded != c.Out+c.Filtered+c.Rejected || c.Sinks["one"].Records+c.Sinks["two"].Records != c.Out {
+		t.Errorf("the counts do not add up: %+v", c)
 	}
 }
 
@@ -114,7 +126,7 @@ func disturbed(t *testing.T, whole, s *stretch, rnd *rand.Rand) {
 // taken off once, whether that was found in the call that ended or before.
 func TestAnotherFormatFoundBehindACursorIsTakenOffOnce(t *testing.T) {
 	i := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == "a member of another format" })
-	_, fresh := scenarios()[i].open(t)
+	_, fresh := scenarios()[i].open(t, sinks{})
 	whole := fresh()
 	whole.call(time.Time{}, 0, false)
 	for name, again := range map[string]bool{"in one go": false, "pausing in it again": true} {

@@ -193,12 +193,12 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 		r.take()
 	}
 	before, undecoded := r.out.Counts, r.out.Undecoded
-	b := chain.Batch{
-		Object: c.object, Buf: buf, Frames: frames, First: c.index,
-		Base: c.origin + c.base, From: c.origin + c.taken,
+	if err := r.room(); err != nil {
+		return 0, r.named(c, err)
 	}
-	for i := range r.out.Sinks {
-		r.out.Sinks[i].Data = room(r.out.Sinks[i].Data)
+	b := chain.Batch{
+		Object: c.object, Member: c.ordinal, Buf: buf, Frames: frames, First: c.index,
+		Base: c.origin + c.base, From: c.origin + c.taken,
 	}
 	err := r.transform(ctx, &b)
 	r.metrics.processed(before, r.out.Counts, r.out.Undecoded-undecoded)
@@ -211,11 +211,7 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 	c.index += int64(n)
 	r.metrics.framed(frames[:n])
 	if err == nil {
-		var held int64
-		for i := range r.rows {
-			held += r.rows[i].Bytes()
-		}
-		err = r.mem.block(held)
+		err = r.mem.block(r.weigh(r.rows))
 	}
 	if err != nil {
 		return n, r.named(c, err)
@@ -232,19 +228,4 @@ func (r *run) transform(ctx context.Context, b *chain.Batch) error {
 	}
 	defer func() { <-r.threads }()
 	return r.w.chain.Process(b, &r.out)
-}
-
-// room makes room for a piece's rows as they usually are. It grows in few
-// steps, small units staying small: append would take a dozen for a block, and
-// leave behind several times its size.
-func room(rows []byte) []byte {
-	if cap(rows)-len(rows) >= pieceBytes {
-		return rows
-	}
-	for _, n := range []int{2 * pieceBytes, 8 * pieceBytes, blockBytes} {
-		if n-len(rows) >= pieceBytes {
-			return append(make([]byte, 0, n), rows...)
-		}
-	}
-	return rows
 }

@@ -10,28 +10,43 @@ import (
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/frame"
+	"github.com/spate-go/spate/pkg/sink"
 )
 
 // floor is what a series holds of the budget from its start.
 type floor struct {
 	fixed  int64 // piece and longest record
 	window int64 // decoder window
-	block  int64 // rows of the segment at hand, all sinks
+	block  int64 // rows of the blocks at hand, all sinks
+	most   int64 // what block usually comes to at the most
 }
 
 func (f floor) total() int64 { return f.fixed + f.window + f.block }
 
-func floorOf(need, sinks int) floor {
-	return floor{
+// floorOf is where a series begins: with one segment of every sink, also of
+// those that join several. Most units are smaller than one, and what they are
+// decoded to is not known before they are read.
+func floorOf(need int, sinks []sink.Limits) floor {
+	f := floor{
 		fixed:  pieceBytes + int64(need),
 		window: codec.DefaultWindow,
-		block:  blockBytes * int64(sinks),
+		block:  blockBytes * int64(len(sinks)),
 	}
+	for _, l := range sinks {
+		f.most += blockBytes * int64(l.Joined())
+	}
+	return f
 }
 
-// Floor is the number of bytes that a unit needs to be begun, framed by f and
-// written to so many sinks. Under a smaller budget none can be read.
-func Floor(f frame.Framer, sinks int) int64 { return floorOf(f.Need(), sinks).total() }
+// Floor is the number of bytes that a unit of any size may need, framed by f and
+// written to sinks with these limits, one more for the rejects if there are any:
+// of each it holds the rows of as many segments as the sink joins. A smaller
+// budget is too small: what does not fit into it alone fails.
+func Floor(f frame.Framer, sinks ...sink.Limits) int64 {
+	all := floorOf(f.Need(), sinks)
+	all.block = all.most
+	return all.total()
+}
 
 // growError ends a series that needs more than its floor when there is no more
 // to be had at once. Waiting for it while holding the floor could wait for
@@ -47,7 +62,7 @@ func (e *growError) Error() string {
 // that they have seen.
 func (p *Pipe) admit(ctx context.Context, s series) (Result, error) {
 	s.once()
-	f := floorOf(p.need, len(p.config.Sinks))
+	f := p.floor
 	for {
 		res, err := p.under(ctx, s, f)
 		g, ok := errors.AsType[*growError](err)
@@ -86,7 +101,10 @@ func (m *memory) window(n int64) error {
 			"zstd window of %v: with it the unit needs %v of memory and pipeline.memory is %v: raise pipeline.memory",
 			config.Size(n), config.Size(want.total()), config.Size(m.budget.Size()))
 	}
-	return m.grow(want)
+	if !m.grow(want) {
+		return &growError{want}
+	}
+	return nil
 }
 
 // block admits n bytes of rows.
@@ -96,23 +114,42 @@ func (m *memory) block(n int64) error {
 	}
 	want := m.floor
 	want.block = max(n, 2*m.floor.block)
+	if n <= m.floor.most {
+		want.block = min(want.block, m.floor.most)
+	}
 	if want.total() > m.budget.Size() {
 		want.block = n
 	}
 	if want.total() > m.budget.Size() {
 		return failure.Errorf(failure.Unit, failure.TooLarge,
-			"one segment's rows take %v: with them the unit needs %v of memory and pipeline.memory is %v: raise pipeline.memory",
+			"the rows of one block take %v: with them the unit needs %v of memory and pipeline.memory is %v: raise pipeline.memory",
 			config.Size(n), config.Size(want.total()), config.Size(m.budget.Size()))
 	}
-	return m.grow(want)
+	if !m.grow(want) {
+		return &growError{m.whole(want)}
+	}
+	return nil
 }
 
-func (m *memory) grow(want floor) error {
+// whole is the floor that a series begins again under when there is no memory
+// for its rows: with all that its blocks usually come to, so that it happens
+// once. It has read little by then; the first growth is for a second segment.
+func (m *memory) whole(want floor) floor {
+	whole := want
+	whole.block = max(want.block, want.most)
+	if whole.total() > m.budget.Size() {
+		return want
+	}
+	return whole
+}
+
+// grow takes what is asked for, if it is free.
+func (m *memory) grow(want floor) bool {
 	more := want.total() - m.floor.total()
 	if !m.budget.TryAcquire(more) {
-		return &growError{want}
+		return false
 	}
 	m.floor = want
 	m.held += more
-	return nil
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/record"
+	"github.com/spate-go/spate/pkg/sink"
 )
 
 // metrics are resolved once. They count work, repeated work included; what
@@ -19,9 +20,12 @@ type metrics struct {
 	sinks []sinkMetrics
 }
 
-type sinkMetrics struct{ records, bytes, flushes *metric.Value }
+type sinkMetrics struct {
+	records, bytes, flushes *metric.Value
+	refused                 *metric.Value // nil of a sink that refuses no rows
+}
 
-func newMetrics(c Config) metrics {
+func newMetrics(c Config, limits []sink.Limits) metrics {
 	r := c.Registry
 	if r == nil {
 		r = new(metric.Registry)
@@ -47,13 +51,17 @@ func newMetrics(c Config) metrics {
 		filtered:     r.Counter(metric.OperatorRecordsDropped, with("chain", "chain", reason("filtered"))...),
 		rejected:     r.Counter(metric.OperatorRecordsDropped, with("chain", "chain", reason("rejected"))...),
 	}
-	for _, s := range c.Sinks {
+	for i, s := range c.Sinks {
 		l := with(s.Name, s.Type)
-		m.sinks = append(m.sinks, sinkMetrics{
+		own := sinkMetrics{
 			records: r.Counter(metric.SinkRecords, l...),
 			bytes:   r.Counter(metric.SinkBytes, l...),
 			flushes: r.Counter(metric.SinkFlushes, l...),
-		})
+		}
+		if limits[i].Rejects {
+			own.refused = r.Counter(metric.OperatorRecordsDropped, with(s.Name, s.Type, reason("sink_rejected"))...)
+		}
+		m.sinks = append(m.sinks, own)
 	}
 	return m
 }
@@ -88,6 +96,8 @@ func (m *metrics) processed(before, after record.Counts, undecoded int64) {
 	m.filtered.Add(after.Filtered - before.Filtered)
 	m.rejected.Add(after.Rejected - before.Rejected - undecoded)
 }
+
+func (m *metrics) refused(sink, rows int) { m.sinks[sink].refused.Add(int64(rows)) }
 
 func (m *metrics) wrote(sink, rows, bytes int) {
 	s := &m.sinks[sink]

@@ -28,8 +28,8 @@ const (
 	pieceBytes = 256 << 10
 	// fillBytes is how much of a piece is read before it is processed.
 	fillBytes = 64 << 10
-	// blockBytes is what a unit may hold of one sink's rows without asking
-	// again: a segment of records that are not much longer encoded than framed.
+	// blockBytes is what a unit may hold of one sink's rows of a segment without
+	// asking again: records that are not much longer encoded than framed.
 	blockBytes = segment.Bytes + 2*pieceBytes
 )
 
@@ -62,16 +62,20 @@ type Config struct {
 
 // Pipe reads units. Its methods may be called concurrently.
 type Pipe struct {
-	config  Config
-	threads chan struct{} // its capacity is the bound
-	metrics metrics
-	need    int  // bytes of the longest record with its delimiter
-	lines   bool // framing may begin at any record
-	outputs int  // sinks that the chain knows; rejects go to the one behind them
+	config    Config
+	threads   chan struct{} // its capacity is the bound
+	metrics   metrics
+	limits    []sink.Limits // of each sink
+	floor     floor         // that a series begins under
+	lines     bool          // framing may begin at any record
+	rejecting int           // sinks that may refuse rows
+	outputs   int           // sinks that the chain knows; rejects go to the one behind them
 
 	mu      sync.Mutex
 	workers []*worker      // idle; guarded by mu
 	rows    [][]chain.Rows // idle, empty; guarded by mu
+
+	small, large spare // idle buffers of joined rows: of one segment, of more
 }
 
 // New returns a pipe over c.
@@ -80,14 +84,24 @@ func New(c Config) *Pipe {
 	if c.Rejects != nil {
 		c.Sinks = append(slices.Clone(c.Sinks), c.Rejects.NamedSink)
 	}
+	rejecting := 0
+	limits := make([]sink.Limits, len(c.Sinks)) // rejects are cut in a way of their own
+	for i := range outputs {
+		limits[i] = c.Sinks[i].Limits()
+		if limits[i].Rejects {
+			rejecting++
+		}
+	}
 	f := c.Framer()
 	return &Pipe{
-		outputs: outputs,
-		config:  c,
-		threads: make(chan struct{}, c.Threads),
-		metrics: newMetrics(c),
-		need:    f.Need(),
-		lines:   resyncs(f),
+		outputs:   outputs,
+		config:    c,
+		threads:   make(chan struct{}, c.Threads),
+		metrics:   newMetrics(c, limits),
+		limits:    limits,
+		rejecting: rejecting,
+		floor:     floorOf(f.Need(), limits),
+		lines:     resyncs(f),
 	}
 }
 
@@ -139,32 +153,4 @@ func (p *Pipe) putWorker(w *worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.workers = append(p.workers, w)
-}
-
-// takeRows and putRows keep row buffers for reuse: a fast sink needs one a
-// unit, whatever their number.
-func (p *Pipe) takeRows() []chain.Rows {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.rows); n > 0 {
-		r := p.rows[n-1]
-		p.rows = p.rows[:n-1]
-		return r
-	}
-	return make([]chain.Rows, len(p.config.Sinks))
-}
-
-func (p *Pipe) putRows(rows []chain.Rows) {
-	if rows == nil {
-		return
-	}
-	for i := range rows {
-		if cap(rows[i].Data)+8*cap(rows[i].Ends) > 2*blockBytes { // beyond the floor: not ours to keep
-			rows[i] = chain.Rows{}
-		}
-		rows[i].Reset()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rows = append(p.rows, rows)
 }

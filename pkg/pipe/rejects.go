@@ -61,8 +61,7 @@ func (r *run) takeBack(n int) {
 	}
 }
 
-// spill writes the blocks of rejects that are full. They are cut by their rows
-// alone, so that it does not matter when.
+// spill writes the blocks of rejects that are full.
 func (r *run) spill(ctx context.Context) error {
 	rows := r.out.Rejects
 	if rows == nil || len(rows.Data) < rejectBytes {
@@ -71,18 +70,29 @@ func (r *run) spill(ctx context.Context) error {
 	if err := r.writer.wait(); err != nil {
 		return err
 	}
-	n, err := r.writer.writeRejects(ctx, r.segment, rows, false)
-	if err != nil {
-		return err
-	}
+	n, err := r.writer.spill(ctx, r.segment, rows)
 	r.gone += n
+	return err
+}
+
+// spill writes the blocks of rejects that are full, takes them out of rows and
+// returns how many rows that were. They are cut by their rows alone, so that it
+// does not matter when.
+func (w *writer) spill(ctx context.Context, segment int, rows *chain.Rows) (int, error) {
+	if len(rows.Data) < rejectBytes {
+		return 0, nil
+	}
+	n, err := w.writeRejects(ctx, segment, rows, false)
+	if err != nil {
+		return 0, err
+	}
 	end := rows.Ends[n-1]
 	rows.Data = rows.Data[:copy(rows.Data, rows.Data[end:])]
 	rows.Ends = rows.Ends[:copy(rows.Ends, rows.Ends[n:])]
 	for i := range rows.Ends {
 		rows.Ends[i] -= end
 	}
-	return nil
+	return n, nil
 }
 
 // writeRejects writes full blocks of rows, and with all what is left of them,
@@ -99,7 +109,8 @@ func (w *writer) writeRejects(ctx context.Context, segment int, rows *chain.Rows
 			k = len(left)
 		}
 		end := left[k-1]
-		if err := w.writeReject(ctx, segment, k, rows.Data[start:end:end]); err != nil {
+		b := sink.Block{Segment: segment, Rows: k, Data: rows.Data[start:end:end], Ends: left[:k:k], Base: start}
+		if err := w.writeReject(ctx, &b); err != nil {
 			return n, err
 		}
 		n, start = n+k, end
@@ -108,21 +119,19 @@ func (w *writer) writeRejects(ctx context.Context, segment int, rows *chain.Rows
 }
 
 // writeReject writes one block, if it is admitted.
-func (w *writer) writeReject(ctx context.Context, segment, rows int, data []byte) error {
-	s := w.pipe.config.Rejects
-	b := sink.Block{
-		Unit: w.unit, Series: w.series, Segment: segment, Part: w.part, Rows: rows, Data: data,
-		Token: sink.Token(w.unit, s.Name, w.series, segment, w.part, data),
-	}
+func (w *writer) writeReject(ctx context.Context, b *sink.Block) error {
+	s, size := w.pipe.config.Rejects, len(b.Data)
+	b.Unit, b.Series, b.Part = w.unit, w.series, w.part
+	b.Token = sink.Token(b.Unit, s.Name, b.Series, b.Segment, b.Part, b.Data)
 	w.part++
 	name := s.Name
-	if s.Admit != nil && !s.Admit(b.Token, int64(len(data))) {
+	if s.Admit != nil && !s.Admit(b.Token, int64(size)) {
 		name += DroppedSuffix
-	} else if err := s.Write(ctx, &b); err != nil {
+	} else if err := s.Write(ctx, b); err != nil {
 		return fmt.Errorf("sink %s: %w", s.Name, err)
 	} else {
-		w.pipe.metrics.wrote(w.pipe.outputs, rows, len(data))
+		w.pipe.metrics.wrote(w.pipe.outputs, b.Rows, size)
 	}
-	w.counts.AddSink(name, unit.SinkCounts{Records: int64(rows), Blocks: 1, Bytes: int64(len(data))})
+	w.counts.AddSink(name, unit.SinkCounts{Records: int64(b.Rows), Blocks: 1, Bytes: int64(size)})
 	return nil
 }

@@ -143,7 +143,7 @@ func TestASegmentOfRejectsIsWrittenBlockByBlock(t *testing.T) {
 	k := newRejecting(t)
 	data := append(bytes.Repeat([]byte("x\n"), 80_000), "{}\n"...)
 	u := k.unit(k.bucket.Put("a", data))
-	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), 2))
+	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), sink.Limits{}, sink.Limits{}))
 	counts := k.rest(k.pipe(capturesink.Options{}, nil), u)
 	if got := k.records(map[string][]byte{"a": data}); !bytes.Equal(got, data[:160_000]) {
 		t.Errorf("%d bytes of rejects", len(got))

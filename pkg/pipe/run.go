@@ -44,10 +44,10 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (res Result, err er
 	r := &run{
 		Pipe: p, series: s, w: w, mem: m,
 		objects: object.NewReader(ctx, p.config.Source, s.parts(), p.metrics.reader()),
-		writer:  writer{pipe: p, unit: s.ID, series: s.number, first: s.Acked},
+		writer:  writer{pipe: p, unit: s.ID, objects: s.Unit.Objects, series: s.number, told: s.Acked},
 	}
 	if s.From != nil {
-		r.segment = s.From.Segment
+		r.segment, r.writer.begin = s.From.Segment, s.From.Segment
 	}
 	r.src.Reader = r.objects
 	defer func() {
@@ -71,6 +71,7 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (res Result, err er
 	}
 	counts := r.writer.counts
 	counts.Counts = r.out.Counts
+	counts.Counts.Add(r.writer.refused.moved)
 	counts.BytesRead = r.src.bytes
 	counts.BytesDecoded = r.decoded
 	return Result{Counts: counts}, nil
@@ -92,7 +93,8 @@ func (r *run) read(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.cut.Close() {
+	// Where no segment is under way blocks may be, of those before.
+	if !r.cut.Close() && r.rows == nil {
 		return nil
 	}
 	return r.seal(ctx, nil) // the end is no place to go on from
@@ -106,23 +108,29 @@ func (r *run) closeGroup(ctx context.Context, next member) error {
 	if under {
 		return r.seal(ctx, end)
 	}
+	if !r.joint(r.segment) {
+		return nil
+	}
 	end.cursor.Series, end.cursor.Segment = r.number, r.segment
 	return r.pause(end)
 }
 
-// seal ends the segment and hands its rows to the sinks. Unless it is nil, the
-// series may go on from end.
+// seal ends the segment and hands to the sinks the rows of the blocks that end
+// with it. Where all do the series may go on from end; nil: it is at its end,
+// and so are they.
 func (r *run) seal(ctx context.Context, end *place) error {
-	rows, n := r.rows, r.segment
 	if r.out.Rejects != nil {
 		r.gone += len(r.out.Rejects.Ends)
 	}
-	r.rows, r.out.Sinks, r.out.Rejects = nil, nil, nil // by the time the next are needed, a fast sink is done with these
+	c := cut{segment: r.segment, routed: r.out.Routed}
 	r.segment++
-	if end != nil {
+	c.whole = end == nil || r.joint(r.segment)
+	c.rows = r.cutRows(r.segment, c.whole)
+	if c.whole && end != nil {
+		c.end = end
 		end.cursor.Series, end.cursor.Segment = r.number, r.segment
 	}
-	if err := r.writer.put(ctx, end, n, rows); err != nil || end == nil {
+	if err := r.writer.put(ctx, c); err != nil || c.end == nil {
 		return err
 	}
 	return r.pause(end)

@@ -16,11 +16,11 @@ type Reading struct {
 	// From is where the series goes on; nil: it begins.
 	From *unit.Cursor
 	// Until is when to stop. The reading pauses at the first place from then on
-	// where a segment ends, once every sink has acked what is before it; nothing
+	// where every sink's block ends, once all have acked what is before it; nothing
 	// behind it is written. Zero: it goes on to the series' end.
 	Until time.Time
-	// Acked is called once, by the time that all sinks have acked the first
-	// segment that has rows for any. nil: nobody is told.
+	// Acked is called once, at the first place where every sink's block ends and
+	// all is acked, rows among it. nil: nobody is told.
 	Acked func()
 }
 
@@ -30,6 +30,9 @@ type Result struct {
 	// there is one. Together with those of the calls before they are what one
 	// call for all of it would have counted, bytes from the store excepted; alone
 	// they may be negative, where records that were counted count no more.
+	//
+	// A row that a sink refused is Rejected in place of Out, once, though other
+	// sinks may have taken it; the counts of each sink are of what it took.
 	Counts unit.Counts
 	// Cursor is where the series goes on; nil: it is at its end and committed.
 	// Beside an error it is the last place up to which every sink had acked all,

@@ -38,6 +38,8 @@ func (p *tape) next(entry *[]string, what string) error {
 	return nil
 }
 
+// taped refuses, where its limits say that it may, every row with a 7 in the
+// first half of its number.
 type taped struct {
 	*tape
 	name   string
@@ -45,7 +47,19 @@ type taped struct {
 }
 
 func (s taped) Write(_ context.Context, b *sink.Block) error {
-	return s.next(&s.blocks, fmt.Sprintf("%s %d.%d.%d %s", s.name, b.Series, b.Segment, b.Part, b.Token))
+	if err := s.next(&s.blocks, fmt.Sprintf("%s %d.%d.%d %s", s.name, b.Series, b.Segment, b.Part, b.Token)); err != nil {
+		return err
+	}
+	r := new(sink.Rejected)
+	for i := range b.Rows {
+		if row := b.Row(i); s.limits.Rejects && bytes.Contains(row[:min(9, len(row))], []byte("7")) {
+			r.Rows = append(r.Rows, sink.RejectedRow{Index: i, Detail: "a seven", Text: bytes.Clone(row[:9])})
+		}
+	}
+	if len(r.Rows) == 0 {
+		return nil
+	}
+	return r
 }
 
 func (s taped) Commit(_ context.Context, _ unit.ID, series int) error {
@@ -110,7 +124,13 @@ type scenario struct {
 	blocks  int // at least
 }
 
-func (c scenario) open(t *testing.T) (k *kit, fresh func() *stretch) {
+// sinks are what two sinks are like.
+type sinks struct {
+	one, two int // segments that they join
+	refuse   bool
+}
+
+func (c scenario) open(t *testing.T, v sinks) (k *kit, fresh func() *stretch) {
 	k = newKit(t)
 	if c.framer != nil {
 		k.config.Framer = c.framer
@@ -121,13 +141,13 @@ func (c scenario) open(t *testing.T) (k *kit, fresh func() *stretch) {
 	u := c.unit(k)
 	return k, func() *stretch {
 		p := &tape{}
-		k.config.Sinks = []pipe.NamedSink{{Name: "one", Type: "tape", Sink: taped{p, "one", sink.Limits{Bytes: 5 << 20}}}}
-		if c.rejects {
+		k.config.Sinks = []pipe.NamedSink{{Name: "one", Type: "tape", Sink: taped{p, "one", sink.Limits{Bytes: 5 << 20, Segments: v.one, Rejects: v.refuse}}}}
+		if c.rejects || v.refuse {
 			k.config.Rejects = &pipe.Rejects{NamedSink: pipe.NamedSink{Name: "no", Type: "tape", Sink: taped{p, "no", sink.Limits{}}}}
 		}
 		if c.chain == nil {
 			k.config.Chain = split()
-			k.config.Sinks = append(k.config.Sinks, pipe.NamedSink{Name: "two", Type: "tape", Sink: taped{p, "two", sink.Limits{}}})
+			k.config.Sinks = append(k.config.Sinks, pipe.NamedSink{Name: "two", Type: "tape", Sink: taped{p, "two", sink.Limits{Segments: v.two, Rejects: v.refuse}}})
 		}
 		return &stretch{t: t, pipe: pipe.New(k.config), tape: p, unit: u, member: c.member}
 	}
@@ -159,6 +179,9 @@ func scenarios() []scenario {
 		return k.bucket.Put(name+".gz", zipped(k.t, lines(name, n, 4000)))
 	}
 	return []scenario{
+		{name: "a long object", blocks: 16, unit: func(k *kit) *unit.Unit {
+			return k.unit(k.bucket.Put("a", lines("a", 10, 100)), k.bucket.Put("b", lines("b", 15_000, 4000)))
+		}},
 		{name: "plain members in groups", blocks: 6, unit: func(k *kit) *unit.Unit {
 			return k.unit(k.bucket.Put("a", lines("a", 100, 100)), k.bucket.Put("b", lines("b", 1500, 4000)),
 				k.bucket.Put("c", lines("c", 10, 100)), k.bucket.Put("d", lines("d", 1500, 4000)), k.bucket.Put("e", lines("e", 4500, 4000)), k.bucket.Put("f", nil))

@@ -28,7 +28,8 @@ type attempt struct {
 	meta     ledger.Meta
 	probe    bool        // the job is halted because its sink is down, and this unit is to clear that
 	item     ledger.Item // as this start of work found it
-	// faulty are the members that are bad by what this attempt knows.
+	// faulty are the members that are bad, or overwritten, by what this attempt
+	// knows.
 	faulty []unit.Fault
 	// over: the unit is done, and what fails after is no failed attempt.
 	over bool
@@ -98,8 +99,9 @@ func (a *attempt) join(ctx context.Context) error {
 	if err := ledger.Retry(ctx, func() error { return a.ledger.Joined(ctx, a.ref.Job, p) }); err != nil {
 		return err
 	}
-	a.metas.joined(a.ref.Job, p)
-	a.meta.Pipelines = append(slices.Clip(a.meta.Pipelines), p)
+	joined := func(m *ledger.Meta) { m.Pipelines = append(slices.Clip(m.Pipelines), p) }
+	a.metas.change(a.ref.Job, joined)
+	joined(&a.meta)
 	return nil
 }
 
@@ -138,22 +140,37 @@ func (a *attempt) rest(ctx context.Context) error {
 		return err
 	}
 	a.item.RestDone = true
-	return a.fault()
+	return a.conclude(ctx)
+}
+
+// conclude ends the work on a unit of which all that can be read was acked. What
+// was overwritten is seen to even where other members are bad: the unit may never
+// be done.
+func (a *attempt) conclude(ctx context.Context) error {
+	if err := a.lookAgain(ctx); err != nil {
+		return err
+	}
+	if bad := a.bad(); len(bad) > 0 {
+		return fault(bad)
+	}
+	return a.done(ctx)
 }
 
 // found records a faulty member.
 func (a *attempt) found(ctx context.Context, f unit.Fault) error {
+	if a.overtaken(f) {
+		return a.overwritten(ctx, f)
+	}
 	if err := ledger.Retry(ctx, func() error { return a.ledger.Fault(ctx, a.ref, a.item.Serial, f) }); err != nil {
 		return err
 	}
-	a.forget(f.Member)
-	a.faulty = append(a.faulty, f)
+	a.note(f)
 	return nil
 }
 
 // members reads the faulty members, the one that the cursor is in first.
 func (a *attempt) members(ctx context.Context) error {
-	faults := slices.Clone(a.item.Faults)
+	faults := a.bad()
 	if c := a.item.Cursor; c != nil {
 		slices.SortStableFunc(faults, func(f, g unit.Fault) int {
 			return cmp.Compare(series(g, c), series(f, c))
@@ -169,7 +186,9 @@ func (a *attempt) members(ctx context.Context) error {
 			return a.pipe.Member(ctx, a.reading(ctx, f.Member+1), f)
 		})
 		if failure.Is(err, failure.Member) { // still bad; the next one may not be
-			a.bad(f, err)
+			if err := a.still(ctx, f, err); err != nil {
+				return err
+			}
 			continue
 		}
 		if recovered && errors.Is(err, errOutOfTime) {
@@ -189,10 +208,7 @@ func (a *attempt) members(ctx context.Context) error {
 		recovered = true
 		a.forget(f.Member)
 	}
-	if len(a.faulty) > 0 {
-		return a.fault()
-	}
-	return a.done(ctx)
+	return a.conclude(ctx)
 }
 
 // from is where work goes on at f: at the cursor, as long as it is in the series
@@ -228,21 +244,20 @@ func (a *attempt) reading(ctx context.Context, series int) pipe.Reading {
 	return r
 }
 
-// bad notes what is bad about a member by the latest reading.
-func (a *attempt) bad(f unit.Fault, err error) {
+// still notes what is bad about a member by the latest reading.
+func (a *attempt) still(ctx context.Context, f unit.Fault, err error) error {
 	_, f.Reason = failure.Of(err)
 	f.Detail = err.Error()
-	a.forget(f.Member)
-	a.faulty = append(a.faulty, f)
-}
-
-func (a *attempt) forget(member int) {
-	a.faulty = slices.DeleteFunc(a.faulty, func(f unit.Fault) bool { return f.Member == member })
+	if a.overtaken(f) {
+		return a.overwritten(ctx, f)
+	}
+	a.note(f)
+	return nil
 }
 
 // fault is the attempt's error while members are bad: that of the first.
-func (a *attempt) fault() error {
-	f := slices.MinFunc(a.faulty, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
+func fault(bad []unit.Fault) error {
+	f := slices.MinFunc(bad, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
 	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
 }
 
@@ -260,5 +275,6 @@ func (a *attempt) write(ctx context.Context, call func(unit.Counts) error) error
 		a.total.MemoryTime += mb * now.Sub(a.charged).Milliseconds()
 		a.charged = now
 	}
+	a.total.Overwritten = int64(len(a.faulty) - len(a.bad()))
 	return ledger.Retry(ctx, func() error { return call(a.total) })
 }

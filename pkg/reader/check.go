@@ -29,12 +29,18 @@ func (a *attempt) check(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, a.fail(ctx, err)
 	}
+	if meta, err = a.adopt(ctx, meta); err != nil {
+		return false, a.fail(ctx, err)
+	}
 	on, err := a.judge(meta)
 	// What was remembered is good enough to work on. It is not to ack: the halt
 	// that it tells of may be over, and this may be the message that was sent
 	// because of that. Nor does a probe trust it.
 	if !fresh && (!on || a.delivery.Probe) {
 		if meta, err = a.metas.read(ctx, a.ref.Job); err != nil {
+			return false, a.fail(ctx, err)
+		}
+		if meta, err = a.adopt(ctx, meta); err != nil {
 			return false, a.fail(ctx, err)
 		}
 		on, err = a.judge(meta)

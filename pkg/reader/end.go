@@ -31,6 +31,7 @@ func (a *attempt) done(ctx context.Context) error {
 	}
 	a.over, a.outcome = true, done
 	a.opt.Latency.Observe(time.Since(a.began))
+	a.opt.Overwritten.Add(a.total.Overwritten)
 	if a.opt.Finished != nil {
 		a.opt.Finished(a.unit)
 	}
@@ -157,10 +158,10 @@ func (a *attempt) cause(reason failure.Reason, err error) ledger.Cause {
 	// Until the rest is marked, no object of the unit is known to be in the
 	// sinks whole.
 	c := ledger.Cause{Reason: reason, Detail: err.Error(), Objects: a.unit.Objects, Record: -1}
-	if a.item.RestDone && len(a.faulty) > 0 {
-		slices.SortFunc(a.faulty, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
-		c.Objects, c.Faults, c.Record = nil, a.faulty, a.faulty[0].Record
-		for _, f := range a.faulty {
+	if bad := a.bad(); a.item.RestDone && len(bad) > 0 {
+		slices.SortFunc(bad, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
+		c.Objects, c.Faults, c.Record = nil, bad, bad[0].Record
+		for _, f := range bad {
 			c.Objects = append(c.Objects, a.unit.Objects[f.Member])
 		}
 	}

@@ -66,6 +66,9 @@ func (a *attempt) log(ctx context.Context, err error) {
 	for _, s := range c.Sinks {
 		blocks += s.Blocks
 	}
+	if n := len(a.faulty) - len(a.bad()); n > 0 {
+		attrs = append(attrs, slog.Int("overwritten", n))
+	}
 	attrs = append(attrs,
 		slog.Int64("in", c.In), slog.Int64("out", c.Out), slog.Int64("filtered", c.Filtered), slog.Int64("rejected", c.Rejected),
 		slog.Int64("bytes_read", c.BytesRead), slog.Int64("bytes_decoded", c.BytesDecoded), slog.Int64("blocks", blocks),

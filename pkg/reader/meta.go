@@ -3,7 +3,6 @@ package reader
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -61,12 +60,12 @@ func (m *metas) forget(job string) {
 	delete(m.jobs, job)
 }
 
-// joined notes that the pipeline is known to have worked on the job.
-func (m *metas) joined(job, pipeline string) {
+// change is for what this process wrote into the job.
+func (m *metas) change(job string, change func(*ledger.Meta)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k, ok := m.jobs[job]; ok {
-		k.Pipelines = append(slices.Clip(k.Pipelines), pipeline)
+		change(&k.Meta)
 		m.jobs[job] = k
 	}
 }

@@ -64,6 +64,14 @@ type Options struct {
 	// Counts.MemoryTime. 0: it is none.
 	MemoryMB int64
 
+	// Announced and Stat are for units whose objects were announced by events: a
+	// member of one that has changed is overwritten, not faulty, and what is current
+	// under its key is read in its place. Stat is that of object.Stater, for the
+	// bucket of the unit. Without both such a member is faulty like any other, and
+	// without Announced a continuous job has to have its fingerprint.
+	Announced ledger.Announced
+	Stat      func(ctx context.Context, bucket, key string) (unit.Object, error)
+
 	// Resume clears the halt of a job for sink_down, after a probe fared well;
 	// it may be called again. nil: a probe clears nothing.
 	Resume func(ctx context.Context, job string) error
@@ -81,6 +89,10 @@ type Options struct {
 	// Latency observes how long units took from their delivery to their end as
 	// done. nil: nothing does.
 	Latency *metric.Durations
+	// Overwritten counts the objects of units that were done of which a newer
+	// version took the place; of an object that was cut, each range. nil: nothing
+	// does.
+	Overwritten *metric.Value
 	// Log gets one line a delivery. nil: slog.Default().
 	Log *slog.Logger
 	// Level is that of the line of a delivery that went well. 0: info.
@@ -93,6 +105,7 @@ func (o Options) withDefaults() Options {
 	o.Visibility = cmp.Or(o.Visibility, 2*time.Minute)
 	o.Settling = cmp.Or(o.Settling, 10*time.Minute)
 	o.Reserve = cmp.Or(o.Reserve, 15*time.Second)
+	o.Overwritten = cmp.Or(o.Overwritten, new(metric.Value))
 	o.Latency = cmp.Or(o.Latency, new(metric.Durations))
 	o.Log = cmp.Or(o.Log, slog.Default())
 	return o

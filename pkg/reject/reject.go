@@ -13,6 +13,7 @@ package reject
 import (
 	"encoding/base64"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -22,17 +23,30 @@ import (
 type Line struct {
 	Key, ETag, Version string // of the object that it came from
 	Record             int64  // index within the object or range
-	Offset             int64  // of its first byte in the decoded object
+	Offset             int64  // of its first byte in the decoded object; -1: not known
 	Reason             failure.Reason
 	Detail             string
-	// Bytes are the record as it was framed; nil: they are gone, as those of a
-	// record over the limit are.
+	// Bytes are the record as it was framed, or of one that a sink refused the row
+	// as a person reads it; nil: they are gone, as those of a record over the
+	// limit are.
 	Bytes []byte
 }
 
 // MaxGrowth bounds what Append makes of Bytes: no more than this many bytes of
 // text for each of them.
 const MaxGrowth = 2
+
+// maxDetail bounds the text of an error in a line, in bytes: it may quote the
+// record, and the line holds that once already.
+const maxDetail = 1 << 10
+
+// Detail is the text of an error, cut to what a line should hold of it.
+func Detail(text string) string {
+	if len(text) <= maxDetail {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
+}
 
 // Append appends l as one line of JSON, line feed included. Bytes stand as a
 // string where they are UTF-8 and a string of them is no longer than MaxGrowth
@@ -42,7 +56,9 @@ func Append(dst []byte, l Line) []byte {
 	dst = appendString(append(dst, `,"etag":`...), l.ETag)
 	dst = appendString(append(dst, `,"version":`...), l.Version)
 	dst = strconv.AppendInt(append(dst, `,"record":`...), l.Record, 10)
-	dst = strconv.AppendInt(append(dst, `,"offset":`...), l.Offset, 10)
+	if l.Offset >= 0 {
+		dst = strconv.AppendInt(append(dst, `,"offset":`...), l.Offset, 10)
+	}
 	dst = appendString(append(dst, `,"reason":`...), string(l.Reason))
 	dst = appendString(append(dst, `,"detail":`...), l.Detail)
 	if l.Bytes != nil {

@@ -21,6 +21,7 @@ type State string
 
 // The states.
 const (
+	Running     State = "running" // of a continuous job, which has no end by itself
 	Completed   State = "completed"
 	Failed      State = "failed"
 	Cancelled   State = "cancelled"
@@ -34,8 +35,12 @@ type Report struct {
 	Run int    `json:"run"`
 	// Generation tells the verdicts of one run apart: it rises when a unit that
 	// was given up is taken up again.
-	Generation int       `json:"generation,omitempty"`
-	State      State     `json:"state"`
+	Generation int   `json:"generation,omitempty"`
+	State      State `json:"state"`
+	// Continuous: it has no plan and no listing, only what events announced. What is
+	// said of done units is of those that the ledger keeps still; Objects.Done is of
+	// the whole run, as far as its counters know.
+	Continuous bool      `json:"continuous,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
 	Started    time.Time `json:"started_at"`
 	Ended      time.Time `json:"ended_at"`
@@ -81,10 +86,13 @@ type Units struct {
 
 // Objects counts objects.
 type Objects struct {
-	Listed  int64   `json:"listed"` // all that the listing showed
-	Done    int64   `json:"done"`
-	Failed  int64   `json:"failed"`
-	Skipped Skipped `json:"skipped"`
+	Listed int64 `json:"listed"` // all that the listing showed
+	Done   int64 `json:"done"`
+	Failed int64 `json:"failed"`
+	// Overwritten are those that events announced and of which a newer version took
+	// the place before they were read to their end. Each range of a cut one counts.
+	Overwritten int64   `json:"overwritten,omitempty"`
+	Skipped     Skipped `json:"skipped"`
 }
 
 // Skipped counts listed objects that hold no work.

@@ -23,16 +23,24 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(b, "  reason    %s\n", r.Reason)
 	}
 	o, s := r.Objects, r.Objects.Skipped
-	fmt.Fprintf(b, "  objects   %s listed, %s done, %s failed", humanize.Comma(o.Listed), humanize.Comma(o.Done), humanize.Comma(o.Failed))
+	fmt.Fprint(b, "  objects   ")
+	if !r.Continuous {
+		fmt.Fprintf(b, "%s listed, ", humanize.Comma(o.Listed))
+	}
+	fmt.Fprintf(b, "%s done, %s failed", humanize.Comma(o.Done), humanize.Comma(o.Failed))
 	for _, k := range []struct {
 		n    int64
 		what string
-	}{{s.Empty, "empty"}, {s.Directory, "directory markers"}, {s.Archived, "archived, skipped"}, {s.Excluded, "excluded"}} {
+	}{{o.Overwritten, "overwritten"}, {s.Empty, "empty"}, {s.Directory, "directory markers"}, {s.Archived, "archived, skipped"}, {s.Excluded, "excluded"}} {
 		if k.n > 0 {
 			fmt.Fprintf(b, ", %s %s", humanize.Comma(k.n), k.what)
 		}
 	}
-	fmt.Fprintf(b, "\n  units     %d planned, %d done, %d dead, %d missing\n", r.Units.Planned, r.Units.Done, r.Units.Dead, r.Units.Missing)
+	fmt.Fprint(b, "\n  units     ")
+	if !r.Continuous {
+		fmt.Fprintf(b, "%d planned, ", r.Units.Planned)
+	}
+	fmt.Fprintf(b, "%d done, %d dead, %d missing\n", r.Units.Done, r.Units.Dead, r.Units.Missing)
 	c := r.Records
 	fmt.Fprintf(b, "  records   %s in, %s out, %s filtered, %s rejected", humanize.Comma(c.In), humanize.Comma(c.Out), humanize.Comma(c.Filtered), humanize.Comma(c.Rejected))
 	if c.Expanded > 0 {

@@ -1,14 +1,15 @@
 package sink
 
 // Parts cuts the rows of a block so that each part keeps the limits, and yields
-// the parts in order, numbered from 0. ends are the rows' ends in data, as a
-// chain gives them. Whatever is over a limit is halved by row count, the longer
-// half first, so that the cuts depend on the rows and the limits alone (INV-3).
+// the parts in order, as blocks of which Part, Rows, Data, Ends and Base are
+// set. ends are the rows' ends in data, as a chain gives them. Whatever is over
+// a limit is halved by row count, the longer half first, so that the cuts depend
+// on the rows and the limits alone (INV-3).
 //
 // A row larger than the byte limit stands alone: whether it is refused is for
 // the sink to say, which knows if its limit is a wish or a wall. No rows yield
 // nothing. An error of yield ends Parts and is returned as it is.
-func Parts(data []byte, ends []int, l Limits, yield func(part, rows int, data []byte) error) error {
+func Parts(data []byte, ends []int, l Limits, yield func(b Block) error) error {
 	part := 0
 	var halve func(start int, ends []int) error
 	halve = func(start int, ends []int) error {
@@ -16,7 +17,7 @@ func Parts(data []byte, ends []int, l Limits, yield func(part, rows int, data []
 		end := ends[n-1]
 		if n == 1 || l.fit(n, int64(end-start)) {
 			part++
-			return yield(part-1, n, data[start:end:end])
+			return yield(Block{Part: part - 1, Rows: n, Data: data[start:end:end], Ends: ends[:n:n], Base: start})
 		}
 		half := (n + 1) / 2
 		if err := halve(start, ends[:half]); err != nil {

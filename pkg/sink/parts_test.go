@@ -26,8 +26,8 @@ func cut(t *testing.T, rows []string, l sink.Limits) []part {
 		ends = append(ends, len(data))
 	}
 	var parts []part
-	if err := sink.Parts(data, ends, l, func(n, rows int, data []byte) error {
-		parts = append(parts, part{n, rows, string(data)})
+	if err := sink.Parts(data, ends, l, func(b sink.Block) error {
+		parts = append(parts, part{b.Part, b.Rows, string(b.Data)})
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestParts(t *testing.T) {
 	}
 	t.Run("an error of yield ends it", func(t *testing.T) {
 		calls, stop := 0, errors.New("stop")
-		err := sink.Parts([]byte("abcd"), []int{1, 2, 3, 4}, sink.Limits{Rows: 1}, func(int, int, []byte) error {
+		err := sink.Parts([]byte("abcd"), []int{1, 2, 3, 4}, sink.Limits{Rows: 1}, func(sink.Block) error {
 			if calls++; calls == 2 {
 				return stop
 			}
@@ -73,8 +73,8 @@ func TestParts(t *testing.T) {
 	})
 	t.Run("appending to a part leaves the next one alone", func(t *testing.T) {
 		data := []byte("abcd")
-		_ = sink.Parts(data, []int{1, 2, 3, 4}, sink.Limits{Rows: 2}, func(_, _ int, p []byte) error {
-			_ = append(p, '#')
+		_ = sink.Parts(data, []int{1, 2, 3, 4}, sink.Limits{Rows: 2}, func(b sink.Block) error {
+			_ = append(b.Data, '#')
 			return nil
 		})
 		if string(data) != "abcd" {

@@ -8,25 +8,26 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Block is one sink's rows of one segment of a unit, or a numbered part of
-// them: one write, one token.
-type Block struct {
-	Unit    unit.ID
-	Series  int // 0 for the first reading, ordinal+1 for a faulty member's
-	Segment int // within the series
-	Part    int // within the segment
-	// Token names the block and its bytes: the same rows of the same stretch
-	// have the same token in every attempt.
-	Token string
-	Rows  int
-	Data  []byte // encoded rows, uncompressed
-}
-
 // Limits bound a sink's blocks. Zero is no limit.
 type Limits struct {
 	Rows  int
 	Bytes int64
+	// Segments is how many consecutive segments of a series make one block; 0 is
+	// 1. A block ends where the number of segments since the series began is a
+	// multiple of it, and at the end of the series. So blocks depend on bytes
+	// alone, as segments do, but they do change with Segments: a sink that names
+	// what it writes by a block's place keeps it constant for the whole job.
+	//
+	// The rows of so many segments are held in memory, and a unit can pause only
+	// where the blocks of all its sinks end.
+	Segments int
+	// Rejects says that Write may return *Rejected. Rows are then kept with the
+	// records that they came from: 8 bytes a row.
+	Rejects bool
 }
+
+// Joined is Segments with 0 as what it means.
+func (l Limits) Joined() int { return max(l.Segments, 1) }
 
 // Sink writes blocks.
 type Sink interface {
@@ -35,14 +36,15 @@ type Sink interface {
 	// Write retains nothing of b. Calls for different units may overlap; those
 	// of one unit come in order.
 	//
-	// Errors: failure.Transient when the write may be tried again (it may also
-	// have happened); failure.Unit with sink_rejected when these rows are
+	// Errors: *Rejected when all rows but some are durable, of a sink whose
+	// Limits say so; failure.Transient when the write may be tried again (it may
+	// also have happened); failure.Unit with sink_rejected when these rows are
 	// refused; failure.Job when no write could succeed.
 	Write(ctx context.Context, b *Block) error
 	// Commit follows the last acked block of a unit's series, before the unit
 	// is done: what the sink shows only whole, it shows now, durably. It may be
 	// repeated, and may come for a series that had no block. Errors are those
-	// of Write.
+	// of Write, *Rejected excepted.
 	Commit(ctx context.Context, u unit.ID, series int) error
 	// Limits are constant.
 	Limits() Limits

@@ -101,6 +101,8 @@ type member struct {
 	Version       string    `json:"version"`
 	VersionBase64 []byte    `json:"version_base64"`
 	LastModified  time.Time `json:"last_modified"`
+	Take          int       `json:"take"`
+	Again         int       `json:"again"`
 }
 
 func (d *descriptor) unit() *Unit {
@@ -119,6 +121,8 @@ func (d *descriptor) unit() *Unit {
 			ETag:         either(m.ETag, m.ETagBase64),
 			Version:      either(m.Version, m.VersionBase64),
 			LastModified: known(m.LastModified),
+			Take:         m.Take,
+			Again:        m.Again,
 		}
 	}
 	if d.Range != nil {

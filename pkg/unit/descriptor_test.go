@@ -35,6 +35,14 @@ func TestTheDescriptorLooksAsPublished(t *testing.T) {
 			Objects: []unit.Object{{Key: "big", Size: 1 << 30, ETag: `"e"`}},
 			Range:   &unit.Range{Start: 64 << 20, End: 128 << 20, Delimiter: '\n'},
 		},
+		"testdata/taken.json": {
+			Job: "access-logs", Run: 2, Bucket: "logs", Origin: unit.FromEvent,
+			Objects: []unit.Object{
+				{Key: "a", Size: 5, ETag: `"e"`, Take: 2},
+				{Key: "b", Size: 6, ETag: `"f"`, Again: 1},
+				{Key: "c", Size: 7, ETag: `"g"`, LastModified: time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC), Take: 1, Again: 3},
+			},
+		},
 	} {
 		got, err := u.Encode()
 		if err != nil {
@@ -89,6 +97,9 @@ func anyUnit(rng *rand.Rand) *unit.Unit {
 		}
 		if rng.IntN(2) == 0 {
 			o.LastModified = time.Unix(rng.Int64N(4e9), rng.Int64N(1e9)).UTC()
+		}
+		if rng.IntN(4) == 0 {
+			o.Take, o.Again = rng.IntN(12), rng.IntN(3)
 		}
 		u.Objects = append(u.Objects, o)
 	}
@@ -178,6 +189,9 @@ func TestWhatNoReaderAcceptsIsNotEncoded(t *testing.T) {
 		"an object over 200 K": {Job: "j", Objects: members(1, func(int) string { return strings.Repeat("k", 200<<10) })},
 		"no key":               {Job: "j", Objects: []unit.Object{{Size: 1}}},
 		"a negative size":      {Job: "j", Objects: []unit.Object{{Key: "k", Size: -1}}},
+		"a negative take":      {Job: "j", Objects: []unit.Object{{Key: "k", Take: -1}}},
+		"a negative again":     {Job: "j", Objects: []unit.Object{{Key: "k", Again: -1}}},
+		"one version, 2 takes": {Job: "j", Objects: []unit.Object{{Key: "k"}, {Key: "k", Take: 1}}},
 		"keys out of order":    {Job: "j", Objects: []unit.Object{{Key: "b"}, {Key: "a"}}},
 		"etags out of order":   {Job: "j", Objects: []unit.Object{{Key: "a", ETag: "2"}, {Key: "a", ETag: "1"}}},
 		"an object twice":      {Job: "j", Objects: []unit.Object{{Key: "a"}, {Key: "a"}}},
@@ -233,6 +247,9 @@ func TestWhatIsNotADescriptorIsRefused(t *testing.T) {
 		"not UTF-8":           "{\"v\":1,\"job\":\"j\",\"objects\":[{\"key\":\"k\xff\"}]}",
 		"a negative size":     `{"v":1,"job":"j","objects":[{"key":"k","size":-1}]}`,
 		"a size that is text": `{"v":1,"job":"j","objects":[{"key":"k","size":"1"}]}`,
+		"a negative take":     `{"v":1,"job":"j","objects":[{"key":"k","take":-1}]}`,
+		"a take and a half":   `{"v":1,"job":"j","objects":[{"key":"k","take":1.5}]}`,
+		"a negative again":    `{"v":1,"job":"j","objects":[{"key":"k","again":-2}]}`,
 		"out of order":        `{"v":1,"job":"j","objects":[{"key":"b"},{"key":"a"}]}`,
 		"bad base64":          `{"v":1,"job":"j","objects":[{"key_base64":"*"}]}`,
 		"a bad time":          `{"v":1,"job":"j","objects":[{"key":"k","last_modified":"soon"}]}`,
@@ -271,6 +288,8 @@ func FuzzDescriptor(f *testing.F) {
 		f.Add(body)
 	}
 	f.Add([]byte(`{"v":1,"job":"j","objects":[{"key":"a\ud800"},{"KEY":"b","key_base64":"/w=="}],"objects":[]}`))
+	f.Add([]byte(`{"v":1,"job":"j","objects":[{"key":"a","etag":"e","take":2,"again":1},{"key":"b","Take":1e1}],"origin":"event"}`))
+	f.Add([]byte(`{"v":1,"job":"j","objects":[{"key":"a","take":9223372036854775807,"again":-0}]}`))
 	f.Add([]byte(`{"v":2}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		u, err := unit.Decode(body)
@@ -305,7 +324,7 @@ func check(t *testing.T, u *unit.Unit) {
 	sorted := &unit.Unit{Objects: append([]unit.Object(nil), u.Objects...)}
 	unit.Sort(sorted.Objects)
 	for i, o := range u.Objects {
-		if o.Size < 0 || o.Key == "" || o.Key != sorted.Objects[i].Key {
+		if o.Size < 0 || o.Take < 0 || o.Again < 0 || o.Key == "" || o.Key != sorted.Objects[i].Key {
 			t.Fatalf("object %d: %+v", i, o)
 		}
 	}

@@ -68,6 +68,12 @@ func (o *Object) append(b []byte) []byte {
 		b = append(b, `,"last_modified":"`...)
 		b = append(t.AppendFormat(b, time.RFC3339Nano), '"')
 	}
+	if o.Take > 0 {
+		b = strconv.AppendInt(append(b, `,"take":`...), int64(o.Take), 10)
+	}
+	if o.Again > 0 {
+		b = strconv.AppendInt(append(b, `,"again":`...), int64(o.Again), 10)
+	}
 	return append(b, '}')
 }
 

@@ -16,14 +16,32 @@ const PackingVersion = 3
 const Shards = 64
 
 const (
-	wholeTag = "spate-s3-split\n"
-	rangeTag = "spate-s3-range\n"
-	idPrefix = "s3-"
+	wholeTag  = "spate-s3-split\n"
+	rangeTag  = "spate-s3-range\n"
+	objectTag = "spate-s3-object\n"
+	takenTag  = "spate-s3-taken\n" // before the others, where a member was taken again
+	idPrefix  = "s3-"
+	objPrefix = "o-"
 )
 
 // ID names a unit: a digest of what it reads. Equal content gives equal ids, in
 // any process and at any time (INV-3). It holds no bucket: a job has one.
 type ID string
+
+// ObjectID names an object at one version by key and ETag: the same bytes put
+// again under a key are the same.
+type ObjectID string
+
+// ID returns the object's id.
+func (o *Object) ID() ObjectID {
+	b := make([]byte, 0, len(objectTag)+16+len(o.Key)+len(o.ETag))
+	b = append(b, objectTag...)
+	b = appendMember(b, &Object{Key: o.Key, ETag: o.ETag})
+	return ObjectID(objPrefix + digest(b))
+}
+
+// Shard is the ledger partition of id.
+func (id ObjectID) Shard() int { return shard(string(id), objPrefix) }
 
 // ID returns the unit's id, whatever the order of its objects.
 func (u *Unit) ID() ID { return identify(PackingVersion, u.Objects, u.Range) }
@@ -45,18 +63,29 @@ func identify(packing uint32, objects []Object, r *Range) ID {
 		tag = rangeTag
 	}
 	b := make([]byte, 0, preimageBytes(objects))
+	taken := slices.ContainsFunc(objects, func(o Object) bool { return o.Take > 0 })
+	if taken {
+		b = append(b, takenTag...)
+	}
 	b = append(b, tag...)
 	b = binary.LittleEndian.AppendUint32(b, packing)
 	for i := range objects {
 		b = appendMember(b, &objects[i])
+		if taken {
+			b = binary.LittleEndian.AppendUint32(b, uint32(objects[i].Take))
+		}
 	}
 	if r != nil {
 		b = binary.LittleEndian.AppendUint64(b, uint64(r.Start))
 		b = binary.LittleEndian.AppendUint64(b, uint64(r.End))
 		b = append(b, r.Delimiter)
 	}
+	return ID(idPrefix + digest(b))
+}
+
+func digest(b []byte) string {
 	sum := sha256.Sum256(b)
-	return ID(idPrefix + base64.RawURLEncoding.EncodeToString(sum[:16]))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // preimageBytes is an upper bound of what identify hashes.
@@ -64,7 +93,7 @@ func preimageBytes(objects []Object) int {
 	n := 64
 	for i := range objects {
 		o := &objects[i]
-		n += 13 + len(o.Key) + len(o.ETag) + len(o.Version)
+		n += 17 + len(o.Key) + len(o.ETag) + len(o.Version)
 	}
 	return n
 }
@@ -92,12 +121,14 @@ func appendField(b []byte, s string) []byte {
 
 // Shard is the ledger partition of id. An id that is not of our making goes to
 // shard 0.
-func (id ID) Shard() int {
+func (id ID) Shard() int { return shard(string(id), idPrefix) }
+
+func shard(id, prefix string) int {
 	var sum [16]byte
-	if len(id) != len(idPrefix)+22 {
+	if len(id) != len(prefix)+22 {
 		return 0
 	}
-	if _, err := base64.RawURLEncoding.Decode(sum[:], []byte(id[len(idPrefix):])); err != nil {
+	if _, err := base64.RawURLEncoding.Decode(sum[:], []byte(id[len(prefix):])); err != nil {
 		return 0
 	}
 	return int(sum[15] & (Shards - 1))

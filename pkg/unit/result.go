@@ -17,6 +17,10 @@ type Fault struct {
 	Framed int64
 	Reason failure.Reason
 	Detail string
+	// Overwritten: a newer version took the place of what an event announced. It
+	// is not read again, and keeps its unit from nothing; the key is looked at
+	// again instead.
+	Overwritten bool
 }
 
 // Cursor is a place in a series where every sink's block ends: all before it was
@@ -43,6 +47,9 @@ type Counts struct {
 	// MemoryTime is the memory of the functions that worked on it times the time
 	// they took, in MB·ms; 0 where none did.
 	MemoryTime int64
+	// Overwritten are the objects of which a newer version took the place, so that
+	// they were not read to their end.
+	Overwritten int64
 }
 
 // SinkCounts are what one sink acked.
@@ -56,6 +63,7 @@ func (c *Counts) Add(o Counts) {
 	c.BytesRead += o.BytesRead
 	c.BytesDecoded += o.BytesDecoded
 	c.MemoryTime += o.MemoryTime
+	c.Overwritten += o.Overwritten
 	for name, n := range o.Sinks {
 		c.AddSink(name, n)
 	}

@@ -18,6 +18,12 @@ type Object struct {
 	ETag         string    // opaque, quotes included; empty where the store has none
 	Version      string    // version id; empty where unknown
 	LastModified time.Time // zero where unknown
+	// Take numbers the claims of this version in a continuous job: 0 is the first
+	// one, and what is taken again after it was overwritten unread is another unit.
+	Take int
+	// Again is how many times in a row the key was overwritten before what was
+	// announced of it was read, and looked at again.
+	Again int
 }
 
 // Range is the stretch [Start, End) of the only object of a unit. A record

@@ -28,6 +28,8 @@ func (u *Unit) validate() error {
 			return fmt.Errorf("object %d: no key", i)
 		case o.Size < 0:
 			return fmt.Errorf("object %q: size %d", o.Key, o.Size)
+		case o.Take < 0 || o.Again < 0:
+			return fmt.Errorf("object %q: taken %d times, and again %d", o.Key, o.Take, o.Again)
 		case i > 0 && compare(u.Objects[i-1], *o) >= 0:
 			return fmt.Errorf("object %q: not in order of key, etag and version, or there twice", o.Key)
 		}

@@ -22,6 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go/logging"
+
+	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 )
 
 // Stack is what functions share, made on the endpoint without a template: a
@@ -86,17 +88,7 @@ func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, err
 }
 
 func (s *Stack) table(ctx context.Context) error {
-	key := func(name string, kind dynamotypes.KeyType) dynamotypes.KeySchemaElement {
-		return dynamotypes.KeySchemaElement{AttributeName: &name, KeyType: kind}
-	}
-	text := func(name string) dynamotypes.AttributeDefinition {
-		return dynamotypes.AttributeDefinition{AttributeName: &name, AttributeType: dynamotypes.ScalarAttributeTypeS}
-	}
-	_, err := s.Dynamo.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &s.Name, BillingMode: dynamotypes.BillingModePayPerRequest,
-		KeySchema:            []dynamotypes.KeySchemaElement{key("pk", dynamotypes.KeyTypeHash), key("sk", dynamotypes.KeyTypeRange)},
-		AttributeDefinitions: []dynamotypes.AttributeDefinition{text("pk"), text("sk")},
-	})
+	_, err := s.Dynamo.CreateTable(ctx, dynamoledger.Schema(s.Name))
 	if _, there := errors.AsType[*dynamotypes.ResourceInUseException](err); there {
 		return nil // the SDK asked twice: the name is nobody else's
 	}

@@ -63,6 +63,10 @@ func (w *world) container() *container {
 			_, err := l.Resume(ctx, job, failure.SinkDown)
 			return err
 		},
+		Announced: l,
+		Stat: func(ctx context.Context, _, key string) (unit.Object, error) {
+			return bucket{w, func() *actor { return c.at }}.Stat(ctx, key)
+		},
 		Settled: func(ctx context.Context, _ string) error { return w.finalize(ctx, c.at) },
 	})
 	return c
@@ -142,6 +146,7 @@ func (w *world) finalizer(a *actor) *finalizer.Shared {
 				return nil
 			})
 		},
+		Take:    w.takes(a),
 		Reports: reports{w, a},
 		Announce: func(ctx context.Context, r *report.Report) error {
 			return a.do(ctx, "announce", fmt.Sprintf("announce %s %d.%d", r.State, r.Run, r.Generation), func(context.Context, float64) error {

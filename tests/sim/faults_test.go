@@ -45,12 +45,16 @@ var themes = [][]string{
 
 // storm draws what happens in that time, besides the faults of effects.
 func (w *world) storm(d time.Duration) {
-	for _, k := range kinds {
+	all := kinds
+	if w.inbox != nil {
+		all = streamKinds
+	}
+	for _, k := range all {
 		if _, is := happenings[k]; !is || !w.on(k) {
 			continue
 		}
 		most := 4
-		if slices.Contains(w.theme, k) {
+		if slices.Contains(w.theme, k) || k == "put" {
 			most = 12
 		}
 		for range 1 + w.rng.IntN(most) {
@@ -119,6 +123,9 @@ var rivals = map[string][]string{
 	"GiveBack": {"Begin", "Resume"}, "Halt": {"Resume", "Halt", "Conclude"}, "Begin": {"Halt", "Conclude", "Begin"},
 	"Conclude": {"Redrive", "Done", "Dead", "Begin"}, "Retire": {"Redrive", "Start"}, "put": {"Redrive", "Start"}, "announce": {"Redrive", "Start"},
 	"Sent": {"Pause"}, "Swept": {"Resume", "Redrive"}, "Resend": {"Begin", "Redrive"}, "Watched": {"Begin", "Redrive"}, "Unfinished": {"Begin"},
+	"Overwritten": {"Begin", "Enter", "Overwritten", "RestDone"}, "stat": {"Enter", "put", "Again"}, "Again": {"Keys", "KeySent", "Again", "Enter"},
+	"KeySent": {"Again"}, "Keys": {"Again"}, "Enter": {"Overwritten", "Enter"}, "Claimed": {"Overwritten", "Enter"}, "Look": {"Done", "Dead", "Overwritten"},
+	"Stale": {"Begin", "Pause", "Done"}, "Repeat": {"Begin", "Pause", "Done", "Repeat"},
 	"send": {"Pause", "Done", "Conclude", "Advance"}, "ack": {"Resume", "Begin"}, "write": {"Begin", "Done"},
 }
 
@@ -181,6 +188,20 @@ var happenings = map[string]func(w *world){
 		w.spawn("lister", w.timeout, func(ctx context.Context, a *actor) { w.lists(ctx, a, w.meta().Run) })
 	},
 	"second tick": func(w *world) { w.ticks() },
+	"put":         func(w *world) { w.put() },
+	"put back":    func(w *world) { w.putBack() },
+	"delete": func(w *world) {
+		if v := w.anyVersion(); v != nil {
+			delete(w.store.current, v.Key)
+		}
+	},
+	"undecodable": func(w *world) {
+		if v := w.anyVersion(); v != nil && w.rng.IntN(3) > 0 {
+			w.store.faults[v.ETag] = badness{failure.Undecodable, w.rng.IntN(v.records)}
+		} else {
+			clear(w.store.faults)
+		}
+	},
 }
 
 func (w *world) happen(e event) {

@@ -34,6 +34,7 @@ type laws struct {
 	restful             bool // since when nothing new may be sent
 
 	verdicts []ledger.State // after the storm
+	flows
 }
 
 // unitState is what befell a unit, over all runs.
@@ -58,7 +59,7 @@ type begun struct {
 func newLaws(w *world) *laws {
 	return &laws{
 		w: w, units: map[int]map[unit.ID]*unit.Unit{}, changed: map[string]time.Time{}, began: map[int]time.Time{},
-		late: map[int]int{}, state: map[unit.ID]*unitState{}, ends: map[[2]int]report.State{},
+		flows: flows{marked: map[member]bool{}}, late: map[int]int{}, state: map[unit.ID]*unitState{}, ends: map[[2]int]report.State{},
 	}
 }
 
@@ -235,8 +236,12 @@ func (l *laws) unit(r ledger.Ref) *unit.Unit {
 func (l *laws) delivered(id unit.ID, u *unit.Unit) {
 	have, want := l.w.sink.rows[id], 0
 	for _, o := range u.Objects {
+		marked := l.marked[member{id, o.ETag}]
 		for n := range l.w.store.all[o.ETag].records {
 			if !kept(n) {
+				continue
+			}
+			if marked && have[row(o.ETag, n)] == 0 {
 				continue
 			}
 			want++
@@ -258,14 +263,17 @@ func (l *laws) delivered(id unit.ID, u *unit.Unit) {
 // while the job is halted.
 func (l *laws) died(a *actor, r ledger.Ref, i ledger.Item, c ledger.Cause) {
 	s := l.of(r.ID)
-	if !i.Last || !s.last {
+	if l.w.inbox != nil {
+		l.gaveUp(r, i, c)
+	}
+	if c.Reason != failure.Missing && (!i.Last || !s.last) {
 		l.w.law("unit %s is dead before its last delivery: %s", short(r.ID), c.Reason)
 	}
 	broke := slices.ContainsFunc(s.workers, func(a *actor) bool { return a.faults > 0 })
 	if c.Reason == failure.Crashed && !broke {
 		l.w.law("unit %s is dead as crashed, and nothing crashed", short(r.ID))
 	}
-	if c.Reason == failure.Crashed && !l.w.meta().Listed {
+	if c.Reason == failure.Crashed && !l.w.meta().Listed && l.w.inbox == nil {
 		l.w.law("unit %s is given up before the run is listed", short(r.ID))
 	}
 	if m := l.w.meta(); m.Halt != nil && c.Reason == failure.Crashed && !l.haltAt.IsZero() && l.haltAt.Before(a.began) {
@@ -284,6 +292,9 @@ func (l *laws) named(r ledger.Ref, i ledger.Item, c ledger.Cause) {
 		return
 	}
 	for _, o := range u.Objects {
+		if l.marked[member{r.ID, o.ETag}] {
+			continue // its key is looked at again
+		}
 		if slices.ContainsFunc(c.Objects, func(b unit.Object) bool { return b.Key == o.Key }) {
 			continue
 		}

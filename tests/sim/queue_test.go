@@ -57,7 +57,11 @@ func (q sender) Send(ctx context.Context, ms ...feed.Message) error {
 	for _, m := range ms {
 		what += " " + short(m.ID)
 	}
-	return a.do(ctx, "send", what, func(_ context.Context, roll float64) error {
+	channel := "send"
+	if q.w.inbox != nil { // several at a time
+		channel += " " + string(ms[0].ID)
+	}
+	return a.do(ctx, channel, what, func(_ context.Context, roll float64) error {
 		part := len(ms)
 		if q.w.on("partly") && !q.w.quiet && roll < 0.1 {
 			part = int(roll * 10 * float64(len(ms)))
@@ -70,7 +74,7 @@ func (q sender) Send(ctx context.Context, ms ...feed.Message) error {
 			q.messages = append(q.messages, &message{Message: m, id: q.serial, visible: time.Now()})
 		}
 		if part < len(ms) {
-			a.waits("send")
+			a.waits(channel)
 			return errFault
 		}
 		return nil

@@ -84,6 +84,30 @@ func (b *store) restore(etag string) {
 	delete(b.faults, etag)
 }
 
+// of are the versions of a key, in order.
+func (b *store) of(key string) (all []*version) {
+	for _, v := range b.all {
+		if v.Key == key {
+			all = append(all, v)
+		}
+	}
+	slices.SortFunc(all, func(v, u *version) int { return strings.Compare(v.ETag, u.ETag) })
+	return all
+}
+
+// stat is the current version of a key.
+func (b *store) stat(key string, o *unit.Object) error {
+	v := b.current[key]
+	switch {
+	case b.denied:
+		return failure.Errorf(failure.Job, failure.Denied, "stat %s: 403", key)
+	case v == nil:
+		return failure.Errorf(failure.Member, failure.NotFound, "stat %s: no such object", key)
+	}
+	*o = v.Object
+	return nil
+}
+
 // wrong is what is wrong with a version that is to be read.
 func (b *store) wrong(o unit.Object) (badness, bool) {
 	if f, ok := b.faults[o.ETag]; ok {

@@ -59,6 +59,11 @@ type world struct {
 	// script says what becomes of effects, instead of the seed; nil: it does not.
 	script func(k *ask) (f fate, slow time.Duration, frozen bool)
 
+	// Of a continuous job:
+	inbox  *inbox   // nil: it is a listed one
+	taking []*actor // intakes
+	keys   int      // that there are
+
 	reports map[string][]byte
 	starts  int // commands, for tokens
 	log     *slog.Logger
@@ -143,6 +148,9 @@ func (w *world) moves() (all []move, next time.Time) {
 	if !w.tick.Before(now) {
 		sooner(w.tick)
 	}
+	if w.inbox != nil {
+		all = append(all, w.inbox.moves(sooner)...)
+	}
 	if w.mapped && w.room() {
 		if ready := w.queue.ready(); len(ready) > 0 {
 			all = append(all, move{what: "a message is received", make: func() { w.receive(ready[w.rng.IntN(len(ready))]) }})
@@ -176,6 +184,9 @@ func (a *actor) gone() bool {
 func (w *world) mend() {
 	w.store.denied, w.sink.down, w.sink.rejects = false, false, false
 	clear(w.store.faults)
+	if w.inbox != nil {
+		return // what is current is what is to be read
+	}
 	for _, u := range w.laws.units[w.meta().Run] {
 		for _, o := range u.Objects {
 			if w.store.current[o.Key] != w.store.all[o.ETag] {

@@ -100,11 +100,18 @@ var (
 func parts() map[string]may {
 	const busARN, bucket = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/bus", "arn:${AWS::Partition}:s3:::logs"
 	proof := []string{"lambda:InvokeFunction"}
+	ends := []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 	return map[string]may{
 		lister: {
 			"JobTable.Arn":  {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"},
 			"FeedQueue.Arn": {"sqs:SendMessage"}, bucket: {"s3:ListBucket"}, sourceObjects: readOf,
 			arn("lambda", "function:${AWS::StackName}-finalizer"): proof, busARN: {"events:PutEvents"}, "key": keyOf, "source-key": {"kms:Decrypt"},
+		},
+		intake: {
+			"JobTable.Arn":              {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"},
+			"IntakeQueue.Arn":           {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+			"IntakeDeadLetterQueue.Arn": {"sqs:SendMessage"}, "FeedQueue.Arn": {"sqs:SendMessage"},
+			bucket: {"s3:ListBucket"}, sourceObjects: readOf, "key": keyOf, "source-key": {"kms:Decrypt"},
 		},
 		reader: {
 			"JobTable.Arn":  {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
@@ -113,7 +120,8 @@ func parts() map[string]may {
 			arn("lambda", "function:${AWS::StackName}-finalizer"): proof, busARN: {"events:PutEvents"}, "key": keyOf, "source-key": {"kms:Decrypt"}, "output-key": keyOf,
 		},
 		finalizer: {
-			"JobTable.Arn":        {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
+			"JobTable.Arn": ends, "JobTable.Arn/index/unfinished": ends,
+			bucket: {"s3:ListBucket"}, sourceObjects: readOf, "source-key": {"kms:Decrypt"}, // of keys that are looked at again
 			"FeedQueue.Arn":       {"sqs:SendMessage", "sqs:GetQueueAttributes"},
 			"DeadLetterQueue.Arn": {"sqs:GetQueueAttributes"}, reportObjects: {"s3:PutObject"}, anyMachine: {"states:SendTaskSuccess", "states:SendTaskFailure"},
 			arn("lambda", "function:${AWS::StackName}-lister"): proof, busARN: {"events:PutEvents"}, "key": keyOf, "report-key": {"kms:GenerateDataKey"},

@@ -13,11 +13,12 @@ import (
 // Logical ids that the Makefile, the commands and these rules know.
 const (
 	lister    = "ListerFunction"
+	intake    = "IntakeFunction"
 	reader    = "ReaderFunction"
 	finalizer = "FinalizerFunction"
 )
 
-func functions() []string { return []string{lister, reader, finalizer} }
+func functions() []string { return []string{lister, intake, reader, finalizer} }
 
 func number(v value) float64 {
 	n, err := strconv.ParseFloat(v.text, 64)
@@ -125,6 +126,65 @@ func mapping(tpl *template) value {
 	return tpl.function(reader).at("Properties", "Events", "Feed", "Properties")
 }
 
+// notifications is the intake's subscription of what buckets say.
+func notifications(tpl *template) value {
+	return tpl.function(intake).at("Properties", "Events", "Notifications", "Properties")
+}
+
+// windows: whatever the batching window, the intake is called with batches that
+// Lambda allows, and its messages stay hidden while it gathers and handles them.
+func windows(tpl *template) []string {
+	var p problems
+	for _, window := range tpl.doc.at("Parameters", "BatchingWindow", "AllowedValues").texts() {
+		with := tpl.with("BatchingWindow", window)
+		m, w := notifications(with), number(value{text: window})
+		size := number(m.at("BatchSize"))
+		p.unless(m.at("MaximumBatchingWindowInSeconds").text == window && w >= 0 && w <= 300, "BatchingWindow %s: the intake's is %q", window, m.at("MaximumBatchingWindowInSeconds").text)
+		p.unless(size >= 1 && (size <= 10 || w >= 1 && size <= 10_000), "BatchingWindow %s: Lambda takes no batches of %v", window, size)
+		hidden := number(with.resources("")["IntakeQueue"].at("Properties", "VisibilityTimeout"))
+		t := number(with.function(intake).at("Properties", "Timeout"))
+		p.unless(t >= 30 && hidden >= 1.5*t+w, "BatchingWindow %s: %v seconds hidden do not cover %v and the window", window, hidden, t)
+	}
+	m := notifications(tpl)
+	p.unless(m.at("Queue").text == "IntakeQueue.Arn", "the intake does not read its queue")
+	p.unless(slices.Equal(m.at("FunctionResponseTypes").texts(), []string{"ReportBatchItemFailures"}), "a notification that failed counts as done without ReportBatchItemFailures")
+	return p
+}
+
+// notified: the bucket of the stack and the rule tell the intake of the source,
+// and may.
+func notified(tpl *template) []string {
+	var p problems
+	const topic = "arn:aws:sns:eu-west-1:1:topic"
+	tpl = tpl.with("SourceBucket", "logs", "SourcePrefix", "in/", "CreateSourceBucket", "true", "NotificationTopicArn", topic)
+	all := tpl.resources("")
+	own := all["OwnSourceBucket"]
+	p.unless(own.at("Properties", "BucketName").text == "logs", "the bucket that is made is not the source")
+	p.unless(slices.Contains(own.at("DependsOn").texts(), "IntakePolicy") || own.at("DependsOn").text == "IntakePolicy", "S3 may not send yet when the bucket is made")
+	for _, c := range own.at("Properties", "NotificationConfiguration", "QueueConfigurations").list {
+		p.unless(c.at("Queue").text == "IntakeQueue.Arn" && c.at("Event").text == "s3:ObjectCreated:*", "the bucket tells others, or of something else")
+	}
+	p.unless(len(own.at("Properties", "NotificationConfiguration", "QueueConfigurations").list) == 1, "the bucket tells nobody")
+	rule := all["NotificationRule"].at("Properties")
+	p.unless(rule.at("State").text == "DISABLED", "the rule is on before anybody asked")
+	p.unless(slices.Equal(rule.at("EventPattern", "detail", "bucket", "name").texts(), []string{"logs"}), "the rule is of another bucket")
+	p.unless(len(rule.at("Targets").list) == 1 && rule.at("Targets").list[0].at("Arn").text == "IntakeQueue.Arn", "the rule does not tell the intake")
+	p.unless(all["TopicSubscription"].at("Properties", "Endpoint").text == "IntakeQueue.Arn" && all["TopicSubscription"].at("Properties", "TopicArn").text == topic, "the topic does not tell the intake")
+	want := map[string]string{
+		"s3.amazonaws.com": "arn:${AWS::Partition}:s3:::logs", "events.amazonaws.com": arn("events", "rule/"+rule.at("Name").text), "sns.amazonaws.com": topic,
+	}
+	for _, s := range statements(tpl, "AWS::SQS::QueuePolicy", "Queues")["IntakeQueue"] {
+		if who := s.at("Principal", "Service").text; who != "" && s.at("Action").text == "sqs:SendMessage" && s.at("Resource").text == "IntakeQueue.Arn" {
+			p.unless(s.at("Condition", "ArnEquals", "aws:SourceArn").text == want[who], "%s may send for %q", who, s.at("Condition", "ArnEquals", "aws:SourceArn").text)
+			delete(want, who)
+		}
+	}
+	for who := range want {
+		p.add("%s may not tell the intake", who)
+	}
+	return p
+}
+
 // visibilityCovers: Lambda refuses a mapping whose queue shows a message again
 // before the function's time is over. A fifth more leaves room for the call.
 func visibilityCovers(tpl *template) []string {
@@ -152,11 +212,13 @@ func oneUnit(tpl *template) []string {
 
 func concurrencyInRange(tpl *template) []string {
 	var p problems
-	limit := tpl.doc.at("Parameters", "MaximumConcurrency")
-	p.unless(number(limit.at("MinValue")) >= 2 && number(limit.at("MaxValue")) >= 2 && number(limit.at("MaxValue")) <= 1000,
-		"MaximumConcurrency takes what Lambda refuses: it is 2 to 1000")
-	got := mapping(tpl.with("MaximumConcurrency", "77")).at("ScalingConfig", "MaximumConcurrency").text
-	p.unless(got == "77", "MaximumConcurrency does not reach the reader: %q", got)
+	for name, of := range map[string]func(*template) value{"MaximumConcurrency": mapping, "IntakeConcurrency": notifications} {
+		limit := tpl.doc.at("Parameters", name)
+		p.unless(number(limit.at("MinValue")) >= 2 && number(limit.at("MaxValue")) >= 2 && number(limit.at("MaxValue")) <= 1000,
+			"%s takes what Lambda refuses: it is 2 to 1000", name)
+		got := of(tpl.with(name, "77")).at("ScalingConfig", "MaximumConcurrency").text
+		p.unless(got == "77", "%s does not reach its function: %q", name, got)
+	}
 	return p
 }
 
@@ -164,16 +226,19 @@ func concurrencyInRange(tpl *template) []string {
 func deadLettersOutlive(tpl *template) []string {
 	var p problems
 	all := tpl.resources("")
-	feed, dead := all["FeedQueue"].at("Properties"), all["DeadLetterQueue"].at("Properties")
-	p.unless(number(feed.at("MessageRetentionPeriod")) >= 4*24*3600, "the feed forgets within four days")
-	p.unless(number(dead.at("MessageRetentionPeriod")) >= 10*24*3600+number(feed.at("MessageRetentionPeriod")), "dead letters are not kept ten days longer than the feed's")
-	p.unless(feed.at("RedrivePolicy", "deadLetterTargetArn").text == "DeadLetterQueue.Arn", "the feed has no dead letters")
+	for queue, letters := range map[string]string{"FeedQueue": "DeadLetterQueue", "IntakeQueue": "IntakeDeadLetterQueue"} {
+		q, dead := all[queue].at("Properties"), all[letters].at("Properties")
+		p.unless(number(q.at("MessageRetentionPeriod")) >= 4*24*3600, "%s forgets within four days", queue)
+		p.unless(number(dead.at("MessageRetentionPeriod")) >= 10*24*3600+number(q.at("MessageRetentionPeriod")), "%s does not keep ten days longer", letters)
+		p.unless(q.at("RedrivePolicy", "deadLetterTargetArn").text == letters+".Arn", "%s has no dead letters", queue)
+		p.unless(number(q.at("RedrivePolicy", "maxReceiveCount")) >= 2, "%s gives up at the first failure", queue)
+		allow := dead.at("RedriveAllowPolicy")
+		p.unless(allow.at("redrivePermission").text == "byQueue" && slices.Equal(allow.at("sourceQueueArns").texts(), []string{arn("sqs", q.at("QueueName").text)}),
+			"what is in %s may come from other queues", letters)
+	}
 	with := tpl.with("MaxReceives", "7")
 	redrive := with.resources("")["FeedQueue"].at("Properties", "RedrivePolicy", "maxReceiveCount").text
 	p.unless(redrive == "7", "MaxReceives does not reach the feed: %q", redrive)
-	allow := dead.at("RedriveAllowPolicy")
-	p.unless(allow.at("redrivePermission").text == "byQueue" && slices.Equal(allow.at("sourceQueueArns").texts(), []string{arn("sqs", feed.at("QueueName").text)}),
-		"dead letters may come from other queues")
 	return p
 }
 
@@ -196,6 +261,8 @@ func outputsFit(tpl *template) []string {
 	var p problems
 	want := map[string]string{
 		"FeedQueueUrl": "FeedQueue", "DeadLetterQueueUrl": "DeadLetterQueue", "JobTable": "JobTable",
+		"IntakeQueueUrl": "IntakeQueue", "IntakeQueueArn": "IntakeQueue.Arn", "IntakeDeadLetterQueueUrl": "IntakeDeadLetterQueue",
+		"NotificationRule": tpl.resources("")["NotificationRule"].at("Properties", "Name").text, "IntakeFunction": intake,
 		"ListerFunction": lister, "ReaderFunction": reader, "FinalizerFunction": finalizer,
 		"ReportUrl": "s3://reports/in/", "EventBus": "bus",
 	}

@@ -1,20 +1,42 @@
 package template_test
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
+)
 
 // tableFits: what the ledger's driver relies on, and a way back to any second.
 func tableFits(tpl *template) []string {
 	var p problems
 	t := tpl.resources("")["JobTable"].at("Properties")
 	p.unless(t.at("BillingMode").text == "PAY_PER_REQUEST", "the table does not grow with its jobs")
-	p.unless(t.at("TimeToLiveSpecification", "AttributeName").text == "expires" && t.at("TimeToLiveSpecification", "Enabled").text == "true",
+	p.unless(t.at("TimeToLiveSpecification", "AttributeName").text == dynamoledger.Lifetime && t.at("TimeToLiveSpecification", "Enabled").text == "true",
 		"what expires stays")
 	p.unless(t.at("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled").text == "true", "there is no way back to an earlier state")
-	var keys []string
-	for _, k := range t.at("KeySchema").list {
-		keys = append(keys, k.at("AttributeName").text+" "+k.at("KeyType").text)
+	want := dynamoledger.Schema("JobTable")
+	keys := func(schema value) (all []string) {
+		for _, k := range schema.list {
+			all = append(all, k.at("AttributeName").text+" "+k.at("KeyType").text)
+		}
+		return all
 	}
-	p.unless(slices.Equal(keys, []string{"pk HASH", "sk RANGE"}), "the table's keys are %v", keys)
+	wanted := func(schema []types.KeySchemaElement) (all []string) {
+		for _, k := range schema {
+			all = append(all, *k.AttributeName+" "+string(k.KeyType))
+		}
+		return all
+	}
+	p.unless(slices.Equal(keys(t.at("KeySchema")), wanted(want.KeySchema)), "the table's keys are %v", keys(t.at("KeySchema")))
+	indexes := t.at("GlobalSecondaryIndexes").list
+	p.unless(len(indexes) == len(want.GlobalSecondaryIndexes), "the table has %d indexes", len(indexes))
+	for i := range min(len(indexes), len(want.GlobalSecondaryIndexes)) {
+		got, want := indexes[i], want.GlobalSecondaryIndexes[i]
+		p.unless(got.at("IndexName").text == *want.IndexName && slices.Equal(keys(got.at("KeySchema")), wanted(want.KeySchema)) &&
+			got.at("Projection", "ProjectionType").text == string(want.Projection.ProjectionType), "index %s is not the ledger's", got.at("IndexName").text)
+	}
 	return p
 }
 
@@ -23,6 +45,7 @@ func holdNothing(kind string) bool {
 	return slices.Contains([]string{
 		"AWS::Serverless::Function", "AWS::IAM::Role", "AWS::IAM::Policy", "AWS::SQS::QueuePolicy",
 		"AWS::S3::BucketPolicy", "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard",
+		"AWS::Events::Rule", "AWS::SNS::Subscription",
 	}, kind)
 }
 
@@ -31,7 +54,7 @@ func encrypted(tpl *template) []string {
 	var p problems
 	const key = "arn:aws:kms:eu-west-1:1:key/1"
 	for _, k := range []string{"", key} {
-		for name, r := range tpl.with("KmsKeyArn", k).resources("") {
+		for name, r := range tpl.with("KmsKeyArn", k, "CreateSourceBucket", "true").resources("") {
 			at, used, on := r.at("Properties"), value{}, false
 			switch kind := r.at("Type").text; kind {
 			case "AWS::SQS::Queue":
@@ -82,6 +105,7 @@ func onlyTLS(tpl *template) []string {
 				s.at("Condition", "Bool", "aws:SecureTransport").text == "false" && slices.Equal(s.at("Resource").texts(), resources)
 		})
 	}
+	tpl = tpl.with("CreateSourceBucket", "true")
 	queues, buckets := statements(tpl, "AWS::SQS::QueuePolicy", "Queues"), statements(tpl, "AWS::S3::BucketPolicy", "Bucket")
 	for name := range tpl.resources("AWS::SQS::Queue") {
 		p.unless(refuses(queues[name], "sqs:*", name+".Arn"), "%s takes what comes in the clear", name)
@@ -96,6 +120,7 @@ func onlyTLS(tpl *template) []string {
 // must be for this account. Nobody else is let in at all.
 func servicesAreOurs(tpl *template) []string {
 	var p problems
+	tpl = tpl.with("NotificationTopicArn", "topic")
 	for kind, attached := range map[string]string{"AWS::SQS::QueuePolicy": "Queues", "AWS::S3::BucketPolicy": "Bucket"} {
 		for name, all := range statements(tpl, kind, attached) {
 			for _, s := range all {
@@ -115,14 +140,17 @@ func servicesAreOurs(tpl *template) []string {
 // that was asked for; no update swaps either for an empty one.
 func kept(tpl *template) []string {
 	var p problems
-	all := tpl.with("DeletionProtection", "true").resources("")
-	bucket, table := all["Bucket"], all["JobTable"]
-	p.unless(bucket.at("DeletionPolicy").text == "Retain" && bucket.at("UpdateReplacePolicy").text == "Retain", "the bucket goes with the stack")
+	tpl = tpl.with("DeletionProtection", "true", "CreateSourceBucket", "true")
+	all := tpl.resources("")
+	table := all["JobTable"]
 	p.unless(table.at("UpdateReplacePolicy").text == "Retain", "an update may throw the table away")
 	p.unless(table.at("Properties", "DeletionProtectionEnabled").text == "true", "DeletionProtection does not protect the table")
-	block := bucket.at("Properties", "PublicAccessBlockConfiguration")
-	for _, what := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
-		p.unless(block.at(what).text == "true", "the bucket may become public: %s", what)
+	for name, bucket := range tpl.resources("AWS::S3::Bucket") {
+		p.unless(bucket.at("DeletionPolicy").text == "Retain" && bucket.at("UpdateReplacePolicy").text == "Retain", "%s goes with the stack", name)
+		block := bucket.at("Properties", "PublicAccessBlockConfiguration")
+		for _, what := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
+			p.unless(block.at(what).text == "true", "%s may become public: %s", name, what)
+		}
 	}
 	return p
 }

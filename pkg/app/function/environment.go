@@ -15,6 +15,8 @@ const (
 	envFeed         = "FEED_QUEUE_URL"
 	envMaxReceives  = "FEED_MAX_RECEIVES"
 	envDeadLetters  = "DEAD_LETTER_QUEUE_URL"
+	envIntake       = "INTAKE_QUEUE_URL"
+	envRefused      = "INTAKE_DEAD_LETTER_QUEUE_URL"
 	envTable        = "JOB_TABLE"
 	envReports      = "REPORT_URL"
 	envLister       = "LISTER_FUNCTION"

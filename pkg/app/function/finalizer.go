@@ -3,8 +3,10 @@ package function
 import (
 	"context"
 
+	"github.com/spate-go/spate/pkg/app"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/finalizer"
+	"github.com/spate-go/spate/pkg/intake"
 )
 
 func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.FinalizeRequest) error, error) {
@@ -27,6 +29,11 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.F
 	if o.Reports, err = services.reports(ctx); err != nil {
 		return nil, err
 	}
+	source, err := app.OpenAnnounced(ctx, s.config, s.pipeline)
+	if err != nil {
+		return nil, err
+	}
+	o.Take = again(source.Intake(l, f, intake.Options{Log: s.log}))
 	o.Empty = func(ctx context.Context) (bool, error) {
 		depth, err := f.Depth(ctx)
 		return depth.Empty(), err

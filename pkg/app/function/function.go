@@ -1,5 +1,5 @@
 // Package function makes the functions of a stack out of a pipeline: lister,
-// reader and finalizer. Each is configured by the pipeline file that lies beside
+// intake, reader and finalizer. Each is configured by the pipeline file that lies beside
 // its binary and by its environment, opens only what it needs before its first
 // event, and hands every event to a protocol of a package of its own.
 //
@@ -31,6 +31,10 @@ func Main(p app.Pipeline) {
 
 // Lister serves the function that lists. It does not return.
 func Lister(p app.Pipeline) { serve(p, newLister) }
+
+// Intake serves the function that takes in what buckets announce. It does not
+// return.
+func Intake(p app.Pipeline) { serve(p, newIntake) }
 
 // Reader serves the function that reads units. It does not return.
 func Reader(p app.Pipeline) { serve(p, newReader) }

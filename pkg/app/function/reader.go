@@ -30,7 +30,7 @@ func newReader(ctx context.Context, s setup) (func(context.Context, events.SQSEv
 	}
 	o := reader.Options{
 		Cache: metaCache, BackoffMin: backoffMin, BackoffMax: backoffMax,
-		Settling: s.config.Job.SettlingWindow, MemoryMB: int64(memory), Log: s.log,
+		Settling: s.config.Job.SettlingWindow, MemoryMB: int64(memory), Log: s.log, Announced: l,
 		Resume: func(ctx context.Context, job string) error {
 			_, err := l.Resume(ctx, job, failure.SinkDown)
 			return err

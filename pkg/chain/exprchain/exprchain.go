@@ -18,6 +18,9 @@ type Options struct {
 	// Sinks are the names of the pipeline's sinks, in the order of
 	// chain.Output. Nil is one, called default.
 	Sinks []string
+	// Encoders make the rows of the sinks, in their order; nil, also past the
+	// end, is one that makes a line of JSON of each.
+	Encoders []Encoder
 }
 
 // Compile makes a chain of steps; without any, records are checked and passed
@@ -31,6 +34,7 @@ func Compile(steps []Step, o Options) (chain.Constructor, error) {
 	for i := range steps {
 		p.add(&steps[i], item("chain", i), i == len(steps)-1)
 	}
+	p.addEncoders()
 	if err := errors.Join(p.errs...); err != nil {
 		return nil, err
 	}
@@ -58,6 +62,7 @@ type plan struct {
 
 	routes    []route
 	unmatched chain.Policy
+	rows      []*columns // by sink; nil where rows are lines of JSON
 }
 
 // op is a step, or a part of one, on the record at hand; false drops it.
@@ -135,9 +140,5 @@ func (p *plan) worker() chain.Worker {
 			records = chain.FlatMap(records, s.explodes(e))
 		}
 	}
-	if p.routes == nil {
-		return chain.Encode(records, p.options.OnError, s.row)()
-	}
-	o := chain.SplitOptions{OnError: p.options.OnError, Unmatched: p.unmatched}
-	return chain.Split(records, o, s.routes()...)()
+	return s.ends(records)()
 }

@@ -56,7 +56,7 @@ func (s *scope) routes() []chain.Route[jsondecode.Document] {
 	routes := make([]chain.Route[jsondecode.Document], len(s.plan.routes))
 	for i := range s.plan.routes {
 		r := &s.plan.routes[i]
-		routes[i] = chain.Route[jsondecode.Document]{Sink: r.sink, Encode: s.row}
+		routes[i] = chain.Route[jsondecode.Document]{Sink: r.sink, Encode: s.encode(r.sink)}
 		if r.when == nil {
 			continue
 		}

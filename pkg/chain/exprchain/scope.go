@@ -25,6 +25,8 @@ type scope struct {
 	vm     vm.VM
 	// scratch holds a string while it is compared.
 	scratch []byte
+	// texts holds values that rows are made of and the record does not.
+	texts []byte
 
 	record // where it is edited
 }
@@ -74,6 +76,7 @@ const (
 	field              // of the record as it was edited
 	attribute
 	index
+	nowhere // what the steps leave no member for
 )
 
 // value is the Go value of a source.

@@ -234,12 +234,15 @@ func crowded(err error) bool {
 	return !reasons.any(unmet) && reasons.any("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
 }
 
-// query calls yield for the items of a partition, strongly consistently, in order
-// of their keys. One page of at most 1 MB is held.
+// query calls yield for the items of a partition, in order of their keys: strongly
+// consistently, but where an index is asked. One page of at most 1 MB is held.
 func (l *Ledger) query(ctx context.Context, do string, q dynamodb.QueryInput, yield func(attributes) error) error {
-	q.TableName, q.ConsistentRead = &l.table, aws.Bool(true)
+	q.TableName, q.ConsistentRead = &l.table, aws.Bool(q.IndexName == nil)
 	for {
 		out, err := l.client.Query(ctx, &q)
+		if err != nil && q.IndexName != nil && unindexed(err) {
+			return l.noIndex(err, do)
+		}
 		if err != nil {
 			return l.failed(ctx, err, "Query", do)
 		}

@@ -49,13 +49,13 @@ func (r random) time() time.Time {
 }
 
 func (r random) fault(member int) ledger.Fault {
-	return ledger.Fault{Member: member, Record: r.long(), Framed: r.long(), Reason: failure.Reason(r.word()), Detail: r.word()}
+	return ledger.Fault{Member: member, Record: r.long(), Framed: r.long(), Reason: failure.Reason(r.word()), Detail: r.word(), Overwritten: r.is()}
 }
 
 func (r random) counts() ledger.Counts {
 	c := ledger.Counts{
 		Counts:    record.Counts{In: r.long(), Out: r.long(), Filtered: r.long(), Rejected: r.long(), Expanded: r.long()},
-		BytesRead: r.long(), BytesDecoded: r.long(), MemoryTime: r.long(),
+		BytesRead: r.long(), BytesDecoded: r.long(), MemoryTime: r.long(), Overwritten: r.long(),
 	}
 	for range r.IntN(4) {
 		c.AddSink(r.text(), ledger.SinkCounts{Records: r.long() >> 2, Blocks: r.long() >> 2, Bytes: r.long() >> 2})
@@ -72,6 +72,9 @@ func (r random) job() dynamoledger.Job {
 			Ask:       r.small(), Swept: r.small(), Resends: r.small(), Started: r.time(), Ended: r.time(),
 		},
 		Token: r.word(), Pages: r.small(), Published: r.small(),
+	}
+	if r.is() {
+		j.Continuous, j.Cutoff = true, r.time()
 	}
 	if r.is() {
 		j.Holder, j.Leased = r.word(), r.time()
@@ -95,6 +98,9 @@ func (r random) item() ledger.Item {
 		Run:     r.small(), State: ledger.UnitState(r.word()), Serial: r.small(), Attempts: r.small(),
 		Last: r.is(), RestDone: r.is(), Counts: r.counts(),
 	}
+	if r.is() {
+		it.Entered, it.Touched, it.Ended, it.Repeats, it.Body = time.Unix(r.Int64N(1e9)+1, 0).UTC(), r.time(), r.time(), r.small(), r.bytes(r.IntN(3000))
+	}
 	for m := range r.IntN(5) {
 		it.Faults = append(it.Faults, r.fault(m*m))
 	}
@@ -104,7 +110,7 @@ func (r random) item() ledger.Item {
 	if r.is() {
 		c := ledger.Cause{Reason: failure.Reason(r.word()), Detail: r.word(), Record: r.long() - 1}
 		for m := range r.IntN(4) {
-			c.Objects = append(c.Objects, unit.Object{Key: r.text(), Size: r.long(), ETag: r.text(), Version: r.text(), LastModified: r.time()})
+			c.Objects = append(c.Objects, unit.Object{Key: r.text(), Size: r.long(), ETag: r.text(), Version: r.text(), LastModified: r.time(), Take: r.small(), Again: r.small()})
 			c.Faults = append(c.Faults, r.fault(m))
 		}
 		it.Cause = &c
@@ -140,21 +146,21 @@ func TestWhatThisProgramDidNotWriteIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, name := range []string{"run", "state", "planned", "inventory", "page", "listed", "started", "halt", "pipelines"} {
+	for _, name := range []string{"run", "state", "planned", "inventory", "page", "listed", "started", "halt", "pipelines", "continuous", "cutoff"} {
 		a := dynamoledger.EncodeJob(r.job())
 		a[name] = &types.AttributeValueMemberNULL{Value: true}
 		_, err := dynamoledger.DecodeJob("j", a)
 		refused(name, err)
 	}
-	for _, name := range []string{"counts", "cause", "cursor", "faults", "serial"} {
+	for _, name := range []string{"counts", "cause", "cursor", "faults", "serial", "entered", "body"} {
 		a := dynamoledger.EncodeItem("j", "p", r.item())
 		a[name] = &types.AttributeValueMemberNULL{Value: true}
 		_, err := dynamoledger.DecodeItem(a)
 		refused(name, err)
 	}
 	for range 200 { // bytes that end too early, or are others
-		a := dynamoledger.EncodeItem("j", "p", ledger.Item{Counts: r.counts(), Cause: &ledger.Cause{Detail: r.text()}})
-		for _, name := range []string{"counts", "cause"} {
+		a := dynamoledger.EncodeItem("j", "p", ledger.Item{Entered: time.Unix(1, 0), Counts: r.counts(), Cause: &ledger.Cause{Detail: r.text()}})
+		for _, name := range []string{"counts", "cause", "body"} {
 			b := slices.Clone(a[name].(*types.AttributeValueMemberB).Value)
 			a[name] = &types.AttributeValueMemberB{Value: b[:r.IntN(len(b))]}
 		}
@@ -203,7 +209,7 @@ func TestSizes(t *testing.T) {
 				Source: source, Callback: callback, Page: strings.Repeat("k", 1034), Listed: true, Generation: 1e6,
 				Pipelines: []string{strings.Repeat("1", 64), strings.Repeat("2", 64)},
 				Halt:      &ledger.Halt{Reason: failure.Fingerprint, Detail: strings.Repeat("d", 50_000), At: time.Now()},
-				Leased:    time.Now(), Started: time.Now(), Ended: time.Now(), Ask: 1e6, Swept: 1e6,
+				Leased:    time.Now(), Started: time.Now(), Continuous: true, Cutoff: time.Now(), Ended: time.Now(), Ask: 1e6, Swept: 1e6,
 			},
 			Token: strings.Repeat("t", 40), Holder: strings.Repeat("h", 40), Pages: 1e6, Published: 1e6,
 		}
@@ -215,6 +221,25 @@ func TestSizes(t *testing.T) {
 		}
 		if n := size(dynamoledger.EncodeJob(j)); n > 4<<10 {
 			t.Errorf("%d bytes", n)
+		}
+	})
+	t.Run("a unit's item stays below 400 KB with its body and as many faulty members as it has claims", func(t *testing.T) {
+		r := random{rand.New(rand.NewPCG(1, 6))}
+		it := ledger.Item{
+			Planned: ledger.Planned{FirstKey: strings.Repeat("k", 1024), Body: r.bytes(200 << 10)}, Entered: time.Now(), Touched: time.Now(), Ended: time.Now(),
+			Cause: &ledger.Cause{Detail: string(r.bytes(100_000))},
+		}
+		for m := range ledger.MaxClaims {
+			f := r.fault(m)
+			f.Detail = string(r.bytes(4000))
+			it.Faults = append(it.Faults, f)
+			it.Cause.Faults = append(it.Cause.Faults, f)
+			it.Cause.Objects = append(it.Cause.Objects, unit.Object{Key: string(r.bytes(1024)), ETag: string(r.bytes(36)), Size: 1 << 40})
+		}
+		if n := size(dynamoledger.EncodeItem(strings.Repeat("j", 100), "", it)); n > 400<<10 {
+			t.Errorf("%d bytes", n)
+		} else {
+			t.Logf("%d bytes", n)
 		}
 	})
 	t.Run("what is cut says so, and stays text", func(t *testing.T) {

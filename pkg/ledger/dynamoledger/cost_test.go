@@ -2,12 +2,14 @@ package dynamoledger_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 // since are the calls that f makes, by name.
@@ -69,6 +71,82 @@ func TestCosts(t *testing.T) {
 			}
 		})
 		differ(t, "calls", got, map[string]int{"GetItem": 1, "Query": 1, "BatchGetItem": 2})
+	})
+}
+
+func TestCostsOfAnnouncedUnits(t *testing.T) {
+	api := newTable()
+	s := &teller{T: t, Ledger: dynamoledger.New(api, "ledger", dynamoledger.Options{})}
+	s.open("t1")
+	// units of the same objects as an intake has them: with keys of 60 bytes
+	packed := func(u, from, n int) ledger.Entry {
+		e := entry(1, u, 0)
+		d := unit.Unit{Job: "j", Run: 1, Bucket: "bucket", Origin: unit.FromEvent}
+		r := random{rand.New(rand.NewPCG(1, uint64(from)))}
+		for i := range n {
+			o := unit.Object{
+				Key:  fmt.Sprintf("logs/tenant=%03d/date=2026-11-30/hour=%02d/part-%05d.json.gz", i%7, i%24, from+i),
+				ETag: fmt.Sprintf("%q", fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())), Size: 1 << 18, LastModified: time.Unix(1_800_000_000, 0),
+			}
+			d.Objects = append(d.Objects, o)
+			e.Claims = append(e.Claims, ledger.Claim{ID: o.ID(), Unit: id(u)})
+		}
+		unit.Sort(d.Objects)
+		body, err := d.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Units[0].Body, e.Units[0].Objects = body, n
+		return e
+	}
+	t.Run("looking at a job that runs is one read", func(t *testing.T) {
+		differ(t, "calls", api.since(func() { s.open("t1") }), map[string]int{"GetItem": 1})
+	})
+	for _, c := range []struct{ u, objects, enters, reads int }{{0, 1, 5, 4}, {1, 99, 0, 0}} {
+		t.Run(fmt.Sprintf("a unit of %d objects costs its intake one transaction, and its reader what a listed one does", c.objects), func(t *testing.T) {
+			e := packed(c.u, 1000*c.u, c.objects)
+			cost := api.cost
+			differ(t, "calls", api.since(func() { s.enter(e) }), map[string]int{"GetItem": 1, "TransactWriteItems": 1})
+			entered := api.cost - cost
+			got := api.since(func() {
+				s.meta()
+				s.begin(1, c.u)
+				s.done(1, c.u)
+			})
+			differ(t, "calls", got, map[string]int{"GetItem": 2, "UpdateItem": 3})
+			t.Logf("body %d bytes; write units: %d entered, %d read", len(e.Units[0].Body), entered, api.cost-cost-entered)
+			if c.enters > 0 && (entered != c.enters || api.cost-cost-entered != c.reads) {
+				t.Errorf("%d write units entered, %d read", entered, api.cost-cost-entered)
+			}
+		})
+	}
+	t.Run("an event that comes again is a read and a transaction", func(t *testing.T) {
+		e := packed(0, 0, 1)
+		differ(t, "calls", api.since(func() { s.enter(e) }), map[string]int{"GetItem": 1, "TransactWriteItems": 1})
+	})
+	t.Run("an object in many units costs a write for each", func(t *testing.T) {
+		e := packed(200, 5000, 1)
+		for u := range 150 {
+			e.Units = append(e.Units, entry(1, 201+u, 0).Units...)
+		}
+		differ(t, "calls", api.since(func() { s.enter(e) }), map[string]int{"GetItem": 2, "TransactWriteItems": 1, "UpdateItem": 151})
+	})
+	t.Run("the backlog is 64 queries, and reads what is not done", func(t *testing.T) {
+		read := api.read
+		got := api.since(func() {
+			if b, err := s.Backlog(t.Context(), "j", 1); err != nil || b.Open != 151 {
+				t.Errorf("%+v, %v", b, err)
+			}
+		})
+		differ(t, "calls", got, map[string]int{"GetItem": 1, "Query": 64})
+		differ(t, "read", api.read-read, 151)
+	})
+	t.Run("a proof reads no claims and no counters", func(t *testing.T) {
+		read := api.read
+		if c, err := s.Prove(t.Context(), "j", 1); err != nil || c.Done != 2 {
+			t.Errorf("%+v, %v", c, err)
+		}
+		differ(t, "read", api.read-read, 153)
 	})
 }
 

@@ -36,6 +36,12 @@ func (l *Ledger) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.entered() {
+		if e.body == nil {
+			return nil, fmt.Errorf("%s: it is done, and its body is not kept: %w", about(verb, r), ledger.ErrNoUnit)
+		}
+		return e.body, nil
+	}
 	a, err := l.get(ctx, about(verb, r), key(planPartition(r.Job, e.Run), e.plan))
 	if err != nil {
 		return nil, err
@@ -54,14 +60,31 @@ func (l *Ledger) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
 	return nil, fmt.Errorf("%s: page %s of run %d is not in the table any more: start the job again: %w", about(verb, r), e.plan, e.Run, ledger.ErrNoUnit)
 }
 
-// Pending implements [ledger.Resumer]: in the order of the plan. A part of a page
-// is held at a time.
+// Pending implements [ledger.Resumer]: what was listed in the order of the plan.
+// A part of a page is held at a time.
 func (l *Ledger) Pending(ctx context.Context, job string, run int, yield func(ledger.Planned) error) error {
 	const verb = "list what is pending of"
 	do := verb + " job " + job
-	if _, err := l.head(ctx, verb, job); err != nil {
+	h, err := l.head(ctx, verb, job)
+	if err != nil {
 		return err
 	}
+	if !h.Continuous || h.Run != run {
+		if err := l.planned(ctx, do, job, run, yield); err != nil || h.Run == run {
+			return err
+		}
+	}
+	return l.unfinished(ctx, do, &h, run, func(e *entry) error {
+		if !e.entered() || e.State != ledger.Open {
+			return nil
+		}
+		e.Body = e.body
+		return yield(e.Planned)
+	})
+}
+
+// planned are the open units of the run's plan.
+func (l *Ledger) planned(ctx context.Context, do, job string, run int, yield func(ledger.Planned) error) error {
 	return l.query(ctx, do, partition(planPartition(job, run)), func(a attributes) error {
 		t, err := decodePart(a, &l.press)
 		if err != nil {
@@ -145,7 +168,9 @@ func (l *Ledger) Watch(ctx context.Context, job string) (ledger.Watch, error) {
 	w := ledger.Watch{
 		Run: f.int("run"), Generation: f.int("generation"), Beat: f.long("beat"),
 		Since: f.time("since"), Proved: f.flag("proved"), Probe: unit.ID(f.text("probe")),
+		At: f.time("at"),
 	}
+	f.packed("flow", func(u *unpacker) { w.Flow, w.PerMinute = u.flow(), u.flow() })
 	if f.err != nil {
 		return ledger.Watch{}, fmt.Errorf("%s: %w", do, f.err)
 	}
@@ -154,12 +179,16 @@ func (l *Ledger) Watch(ctx context.Context, job string) (ledger.Watch, error) {
 
 // Watched implements [ledger.Dispatcher].
 func (l *Ledger) Watched(ctx context.Context, job string, w ledger.Watch) error {
+	var flow packer
+	flow.flow(w.Flow)
+	flow.flow(w.PerMinute)
 	_, _, err := l.update(ctx, "watch job "+job, write{
 		key: watchKey(job),
-		set: "SET #run = :run, #generation = :generation, #beat = :beat, #since = :since, #proved = :proved, #probe = :probe",
+		set: "SET #run = :run, #generation = :generation, #beat = :beat, #since = :since, #proved = :proved, #probe = :probe, #at = :at, #flow = :flow",
 		values: attributes{
 			"run": num(w.Run), "generation": num(w.Generation), "beat": num(w.Beat),
 			"since": when(w.Since), "proved": flag(w.Proved), "probe": str(w.Probe),
+			"at": when(w.At), "flow": bin(flow),
 		},
 	})
 	return err

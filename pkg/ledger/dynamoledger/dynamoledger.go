@@ -1,6 +1,6 @@
 // Package dynamoledger is the ledger of a job that many processes work on: one
-// DynamoDB table, with the keys pk and sk and the TTL attribute expires. It makes
-// no table, and it sends nothing to the feed.
+// DynamoDB table, as Schema has it. It makes no table, and it sends nothing to the
+// feed.
 //
 // What holds between two items is written in one transaction; everything else is
 // one conditional write, whose condition is the fence, the lease or the state
@@ -15,19 +15,29 @@
 //	                     watch            what the schedule remembers
 //	                     token#<token>    an earlier run as it ended
 //	job#<job>#plan#<run> <page>#<part>    units of a page with their bodies, packed
-//	job#<job>#<shard>    <unit id>        a unit
+//	job#<job>#<shard>    <unit id>        a unit; one that was entered with its body
+//	                     <object id>      a claim
 //	                     count#<run>      the shard's counter
 //	job#<job>#todo       <unit id>        a unit that is due again
+//	job#<job>#keys       <object id>      a key that is to be looked at again
 //
 // A unit that goes well costs its reader three writes and two reads: Meta, Begin,
-// and Done, which counts and then reads the meta. Its lister writes it once.
+// and Done, which counts and then reads the meta. Its lister writes it once; an
+// intake, in one transaction with its claims, after one read.
 //
-// Units stay for as long as the job may be started again. What a run needs beside
-// them (plan, counters, todos) has its time to live from its first write, half a
-// year: that costs nothing, where marking the plan once the run has ended would
-// write it a second time. So it is there for 30 days after the end of a run that
-// took up to five months. A run that outlives it sends no unit again and fails by
-// name; starting the job again heals it.
+// A run that was listed finds its units by its plan. A continuous one has none,
+// and its items are mostly those of units that are done: its open and dead ones
+// carry an attribute, IndexKey, that only they have, and so stand in the index of
+// that name. The index is a moment behind. Whoever goes by it reads each item that
+// it names, consistently, and what it does not name yet is found the next time.
+//
+// Units stay for as long as the job may be started again, and those that were
+// entered until DoneTime after they are done. What a run needs beside them (plan,
+// counters, todos) has its time to live from its first write, half a year: that
+// costs nothing, where marking the plan once the run has ended would write it a
+// second time. So it is there for 30 days after the end of a run that took up to
+// five months. A run that outlives it sends no unit again and fails by name;
+// starting the job again heals it.
 package dynamoledger
 
 import (
@@ -77,12 +87,18 @@ type Ledger struct {
 	mu sync.Mutex
 	// runs are the highest runs seen, by job. They only rise, so what is known
 	// is true; it is as late as the last Meta of this process. Guarded by mu.
-	runs map[string]int
+	runs map[string]seen
+}
+
+// seen is what is known of a job's run. What it is like never changes.
+type seen struct {
+	run        int
+	continuous bool
 }
 
 // New returns the ledger in a table that exists.
 func New(client API, table string, o Options) *Ledger {
-	l := &Ledger{client: client, table: table, concurrency: o.Concurrency, now: o.Now, press: newPress(), runs: map[string]int{}}
+	l := &Ledger{client: client, table: table, concurrency: o.Concurrency, now: o.Now, press: newPress(), runs: map[string]seen{}}
 	if l.concurrency <= 0 {
 		l.concurrency = 32
 	}
@@ -93,17 +109,27 @@ func New(client API, table string, o Options) *Ledger {
 }
 
 // saw notes that the job has reached a run.
-func (l *Ledger) saw(job string, run int) {
+func (l *Ledger) saw(m *ledger.Meta) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.runs[job] = max(l.runs[job], run)
+	if m.Run >= l.runs[m.Job].run {
+		l.runs[m.Job] = seen{run: m.Run, continuous: m.Continuous}
+	}
 }
 
 // past reports whether the job is known to have a later run.
 func (l *Ledger) past(job string, run int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return run < l.runs[job]
+	return run < l.runs[job].run
+}
+
+// continuous guesses whether a unit of the job was entered, not listed. A write
+// that goes by it has the item say whether it is so.
+func (l *Ledger) continuous(job string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs[job].continuous
 }
 
 // expires is when an item that is written now may go.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,10 +28,12 @@ type entering struct {
 	dead  []place       // of earlier runs; guarded by mu
 }
 
-// place is a unit of the page, and where its body is.
+// place is a unit of the page and where its body is, or one that was entered and
+// when.
 type place struct {
-	unit ledger.Planned
-	plan string
+	unit    ledger.Planned
+	plan    string
+	entered time.Time
 }
 
 // enter writes the units of the parts and returns which of them are due.
@@ -110,9 +113,9 @@ func (e *entering) one(ctx context.Context, p place) (done bool, err error) {
 			e.left(p)
 			return false, nil
 		case now.State == ledger.Done:
-			w.set, w.when, w.now = "SET #run = :run, #plan = :plan, #by = :by", "#state = :done AND #run = :was", true
+			w.set, w.when, w.now = "SET #run = :run, #plan = :plan, #by = :by REMOVE "+asEntered, "#state = :done AND #run = :was", true
 		case now.State == ledger.Open:
-			w.set, w.when, w.now = "SET #run = :run, #plan = :plan, #attempts = :zero REMOVE #last, #counted", "#state = :open AND #run = :was", false
+			w.set, w.when, w.now = "SET #run = :run, #plan = :plan, #attempts = :zero REMOVE #last, #counted, "+asEntered, "#state = :open AND #run = :was", false
 		}
 		w.values["was"], w.values["by"] = num(now.Run), bin(by)
 	}
@@ -150,7 +153,7 @@ func (e *entering) revive(ctx context.Context) error {
 	left, err := r.revive(ctx, e.dead, func(p place) write {
 		return write{
 			key:    unitKey(e.lease.Job, p.unit.ID),
-			set:    "SET #run = :run, #plan = :plan, #state = :open, #attempts = :zero REMOVE #last, #counted, #cause",
+			set:    "SET #run = :run, #plan = :plan, #state = :open, #attempts = :zero REMOVE #last, #counted, #cause, " + asEntered,
 			when:   "#state = :dead AND #run < :run",
 			values: attributes{"run": num(e.lease.Run), "plan": str(p.plan), "open": str(ledger.Open), "dead": str(ledger.Dead), "zero": num(0)},
 		}

@@ -188,6 +188,11 @@ func (e *expression) condition() bool {
 		}
 		e.want(")")
 		return is
+	case "BETWEEN":
+		low := e.operand()
+		e.want("AND")
+		high := e.operand()
+		return compare(left, low, ">=") && compare(left, high, "<=")
 	default:
 		return compare(left, e.operand(), op)
 	}

@@ -23,37 +23,40 @@ var away = &smithy.GenericAPIError{Code: "InternalServerError", Message: "away",
 // TestFaults fails each call of a job's life in turn. Whatever comes of it, what
 // the ledger proves is what it proves without.
 func TestFaults(t *testing.T) {
+	for job, live := range lives {
+		t.Run(job+": a call that fails and is repeated", func(t *testing.T) { failing(t, live, false) })
+		t.Run(job+": a call whose answer is lost and that is repeated", func(t *testing.T) { failing(t, live, true) })
+	}
+}
+
+func failing(t *testing.T, live func(*teller), applied bool) {
 	clean := newTable()
-	want, s := told(t, clean)
-	for name, applied := range map[string]bool{"a call that fails and is repeated": false, "a call whose answer is lost and that is repeated": true} {
-		t.Run(name, func(t *testing.T) {
-			for at := 1; at <= s.lived; at++ {
-				if oneOfMany(clean.calls, at) {
-					continue
-				}
-				api := newTable()
-				api.fault = func(n int, call string) (bool, error) {
-					if n == at {
-						return applied, away
-					}
-					return false, nil
-				}
-				got, s := told(t, api)
-				what := fmt.Sprintf("call %d, %s", at, clean.calls[at-1])
-				if !s.repeated {
-					t.Errorf("%s: nobody heard of it", what)
-				}
-				differ(t, what, got.proved(), want.proved())
-				for i, p := range got.Progress {
-					if p.Done > want.Progress[i].Done {
-						t.Errorf("%s: counters ahead: %+v, want %+v", what, p, want.Progress[i])
-					}
-				}
-				if t.Failed() {
-					return
-				}
+	want, s := told(t, clean, live)
+	for at := 1; at <= s.lived; at++ {
+		if oneOfMany(clean.calls, at) {
+			continue
+		}
+		api := newTable()
+		api.fault = func(n int, call string) (bool, error) {
+			if n == at {
+				return applied, away
 			}
-		})
+			return false, nil
+		}
+		got, s := told(t, api, live)
+		what := fmt.Sprintf("call %d, %s", at, clean.calls[at-1])
+		if !s.repeated {
+			t.Errorf("%s: nobody heard of it", what)
+		}
+		differ(t, what, got.proved(), want.proved())
+		for i, p := range got.Progress {
+			if p.Done > want.Progress[i].Done {
+				t.Errorf("%s: counters ahead: %+v, want %+v", what, p, want.Progress[i])
+			}
+		}
+		if t.Failed() {
+			return
+		}
 	}
 }
 
@@ -66,18 +69,22 @@ func oneOfMany(calls []string, at int) bool {
 // TestRepeats has the SDK repeat each call in turn, since the answer was lost. It
 // does not show at all: not in the counters, nor in what callers are told.
 func TestRepeats(t *testing.T) {
-	clean := newTable()
-	want, s := told(t, clean)
-	for at := range s.lived {
-		if oneOfMany(clean.calls, at+1) {
-			continue
-		}
-		api := newTable()
-		api.repeat = at + 1
-		got, _ := told(t, api)
-		if differ(t, fmt.Sprintf("call %d, %s", at+1, api.calls[at]), got.unnumbered(), want.unnumbered()); t.Failed() {
-			return
-		}
+	for job, live := range lives {
+		t.Run(job, func(t *testing.T) {
+			clean := newTable()
+			want, s := told(t, clean, live)
+			for at := range s.lived {
+				if oneOfMany(clean.calls, at+1) {
+					continue
+				}
+				api := newTable()
+				api.repeat = at + 1
+				got, _ := told(t, api, live)
+				if differ(t, fmt.Sprintf("call %d, %s", at+1, api.calls[at]), got.unnumbered(), want.unnumbered()); t.Failed() {
+					return
+				}
+			}
+		})
 	}
 }
 
@@ -121,24 +128,28 @@ func conflict(call string) error {
 }
 
 func TestConflictsAreWaitedOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		want, _ := told(t, newTable())
-		api, left := newTable(), map[string]int{}
-		api.fault = func(n int, call string) (bool, error) {
-			if !strings.HasPrefix(call, "Transact") && !strings.HasPrefix(call, "Update") && !strings.HasPrefix(call, "Delete") {
-				return false, nil
-			}
-			if left[call]++; left[call]%4 != 0 {
-				return false, conflict(call)
-			}
-			return false, nil
-		}
-		got, s := told(t, api)
-		differ(t, "outcome", got, want)
-		if s.repeated {
-			t.Error("a caller heard of a conflict")
-		}
-	})
+	for job, live := range lives {
+		t.Run(job, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want, _ := told(t, newTable(), live)
+				api, left := newTable(), map[string]int{}
+				api.fault = func(n int, call string) (bool, error) {
+					if !strings.HasPrefix(call, "Transact") && !strings.HasPrefix(call, "Update") && !strings.HasPrefix(call, "Delete") {
+						return false, nil
+					}
+					if left[call]++; left[call]%4 != 0 {
+						return false, conflict(call)
+					}
+					return false, nil
+				}
+				got, s := told(t, api, live)
+				differ(t, "outcome", got, want)
+				if s.repeated {
+					t.Error("a caller heard of a conflict")
+				}
+			})
+		})
+	}
 	t.Run("not for ever", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			api := newTable()
@@ -252,6 +263,12 @@ func everything(ctx context.Context, l *dynamoledger.Ledger) map[string]error {
 	_, live := l.Live(ctx)
 	_, body := l.Body(ctx, ref(1, 0))
 	_, watch := l.Watch(ctx, "j")
+	_, open := l.Open(ctx, "j", ledger.Start{})
+	_, enter := l.Enter(ctx, entry(1, 0, 0, 0))
+	_, claimed := l.Claimed(ctx, "j", objectID(0))
+	_, look := l.Look(ctx, ref(1, 0))
+	_, adopt := l.Adopt(ctx, "j", 1, "r")
+	_, backlog := l.Backlog(ctx, "j", 1)
 	return map[string]error{
 		"start": start, "lease": lease, "publish": publish, "meta": meta, "begin": begin, "done": done, "dead": dead, "halt": halt,
 		"resume": resume, "redrive": redrive, "progress": progress, "prove": prove, "live": live, "body": body, "watch": watch,
@@ -260,9 +277,16 @@ func everything(ctx context.Context, l *dynamoledger.Ledger) map[string]error {
 		"recovered": l.Recovered(ctx, ref(1, 0), 1, 1, counts), "pause": l.Pause(ctx, ref(1, 0), 1, ledger.Cursor{}, counts),
 		"give back": l.GiveBack(ctx, ref(1, 0), 1), "conclude": l.Conclude(ctx, "j", 1, 0, ledger.Failed), "swept": l.Swept(ctx, "j", 1, 1),
 		"resend": l.Resend(ctx, "j", 1, 0, 0), "retire": l.Retire(ctx, "j", 1, 0), "watched": l.Watched(ctx, "j", ledger.Watch{}),
-		"sent":       l.Sent(ctx, "j", ledger.Todo{ID: id(0)}),
-		"due":        l.Due(ctx, "j", 1, func(ledger.Todo) error { return nil }),
-		"unfinished": l.Unfinished(ctx, "j", 1, func(ledger.Item) error { return nil }),
-		"pending":    l.Pending(ctx, "j", 1, func(ledger.Planned) error { return nil }),
+		"open": open, "enter": enter, "claimed": claimed, "look": look, "adopt": adopt, "backlog": backlog,
+		"overwritten": l.Overwritten(ctx, ref(1, 0), 1, ledger.Fault{}, object(0)),
+		"again":       l.Again(ctx, "j", object(0)),
+		"repeat":      l.Repeat(ctx, ref(1, 0), 0),
+		"key sent":    l.KeySent(ctx, "j", ledger.KeyTodo{Object: object(0)}),
+		"keys":        l.Keys(ctx, "j", func(ledger.KeyTodo) error { return nil }),
+		"stale":       l.Stale(ctx, "j", 1, someDay, func(ledger.Item) error { return nil }),
+		"sent":        l.Sent(ctx, "j", ledger.Todo{ID: id(0)}),
+		"due":         l.Due(ctx, "j", 1, func(ledger.Todo) error { return nil }),
+		"unfinished":  l.Unfinished(ctx, "j", 1, func(ledger.Item) error { return nil }),
+		"pending":     l.Pending(ctx, "j", 1, func(ledger.Planned) error { return nil }),
 	}
 }

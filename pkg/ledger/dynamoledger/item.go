@@ -29,41 +29,23 @@ type entry struct {
 	ledger.Item
 	plan    string // where its body is: page and part
 	counted bool   // Attempts holds the last start of work, which may be given back
+	body    []byte // of a unit that was entered and is not done
 }
 
-func (e *entry) encode(job string, p *press) attributes {
-	a := unitKey(job, e.ID)
-	a["run"], a["plan"], a["state"] = num(e.Run), str(e.plan), str(e.State)
-	a["first"], a["objects"] = bin([]byte(e.FirstKey)), num(e.Objects)
-	a["serial"], a["attempts"] = num(e.Serial), num(e.Attempts)
-	faults := attributes{}
-	for i, f := range e.Faults {
-		limit := maxFaultDetail
-		if i >= fewFaults {
-			limit = maxCrowdedDetail
-		}
-		faults[faultName(f.Member)] = faultValue(f, limit)
-	}
-	a["faults"] = doc(faults)
-	for name, is := range map[string]bool{"last": e.Last, "rest": e.RestDone, "counted": e.counted} {
-		if is {
-			a[name] = flag(true)
-		}
-	}
-	if e.Cursor != nil {
-		a["cursor"] = cursorValue(*e.Cursor)
-	}
-	a["counts"] = countsValue(e.Counts)
-	if e.Cause != nil {
-		a["cause"] = p.cause(*e.Cause)
-	}
-	return a
-}
+// entered reports whether the unit is of a continuous job.
+func (e *entry) entered() bool { return !e.Entered.IsZero() }
+
+// asEntered are the attributes that only units of continuous jobs have.
+const asEntered = "#body, #entered, #touched, #ended, #repeats, #unfinished, #expires"
 
 func faultName(member int) string { return "m" + strconv.Itoa(member) }
 
 func faultValue(f ledger.Fault, limit int) value {
-	return doc(attributes{"record": num(f.Record), "framed": num(f.Framed), "reason": str(f.Reason), "detail": str(cut(f.Detail, limit))})
+	a := attributes{"record": num(f.Record), "framed": num(f.Framed), "reason": str(f.Reason), "detail": str(cut(f.Detail, limit))}
+	if f.Overwritten {
+		a["overwritten"] = flag(true)
+	}
+	return doc(a)
 }
 
 func countsValue(c ledger.Counts) value {
@@ -85,11 +67,20 @@ func decodeEntry(a attributes, p *press) (entry, error) {
 			Planned: ledger.Planned{ID: unit.ID(f.text("sk")), FirstKey: string(f.bytes("first")), Objects: f.int("objects")},
 			Run:     f.int("run"), State: ledger.UnitState(f.text("state")), Serial: f.int("serial"), Attempts: f.int("attempts"),
 			Last: f.flag("last"), RestDone: f.flag("rest"), Faults: f.faults(),
+			Entered: f.time("entered"), Ended: f.time("ended"), Repeats: f.int("repeats"),
 		},
 		plan: f.text("plan"), counted: f.flag("counted"),
 	}
 	f.packed("counts", func(u *unpacker) { e.Counts = u.counts() })
 	f.packed("cursor", func(u *unpacker) { c := u.cursor(); e.Cursor = &c })
+	if e.entered() { // of a listed one nobody asks
+		e.Touched = f.time("touched")
+	}
+	if raw := f.bytes("body"); raw != nil {
+		if err := p.unpack(raw, func(u *unpacker) { e.body = u.b }); err != nil {
+			f.err = err
+		}
+	}
 	if raw := f.bytes("cause"); raw != nil {
 		c, err := p.readCause(raw)
 		if err != nil {
@@ -112,7 +103,7 @@ func (f *fields) faults() (faults []ledger.Fault) {
 		}
 		faults = append(faults, ledger.Fault{
 			Member: member, Record: of.long("record"), Framed: of.long("framed"),
-			Reason: failure.Reason(of.text("reason")), Detail: of.text("detail"),
+			Reason: failure.Reason(of.text("reason")), Detail: of.text("detail"), Overwritten: of.flag("overwritten"),
 		})
 		if f.err == nil {
 			f.err = of.err
@@ -125,6 +116,10 @@ func (f *fields) faults() (faults []ledger.Fault) {
 func unitKey(job string, id unit.ID) attributes {
 	return key(shardPartition(job, id.Shard()), string(id))
 }
+
+// unitPrefix is what the ids of units begin with. Counters and claims share their
+// partitions.
+const unitPrefix = "s3-"
 
 func shardPartition(job string, shard int) string { return fmt.Sprintf("job#%s#%d", job, shard) }
 

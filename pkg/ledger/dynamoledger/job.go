@@ -44,11 +44,24 @@ func (l *Ledger) Halt(ctx context.Context, job string, h ledger.Halt) (bool, err
 
 // Resume implements [ledger.Operator].
 func (l *Ledger) Resume(ctx context.Context, job string, r failure.Reason) (bool, error) {
-	_, ok, err := l.change(ctx, "resume", job, write{
+	const verb = "resume"
+	w := write{
 		set:    "SET #ask = #ask + :one, #by = :by REMOVE #halt",
 		when:   "#halt.#reason = :reason",
-		values: attributes{"one": num(1), "by": bin(nonce()), "reason": str(r)},
-	})
+		values: attributes{"one": num(1), "by": bin(nonce()), "reason": str(r), "none": str("")},
+	}
+	if r == failure.Fingerprint {
+		h, err := l.head(ctx, verb, job)
+		if err != nil {
+			return false, err
+		}
+		if h.Continuous {
+			w.set = "SET #ask = #ask + :one, #by = :by, #read = :none REMOVE #halt"
+		}
+		w.when += " AND #run = :run" // the one that was looked at
+		w.values["run"] = num(h.Run)
+	}
+	_, ok, err := l.change(ctx, verb, job, w)
 	return ok, err
 }
 
@@ -60,14 +73,14 @@ func (l *Ledger) Conclude(ctx context.Context, job string, run, generation int, 
 	case !s.Ended():
 		return fmt.Errorf("%s job %s: %q is no end: %w", verb, job, s, ledger.ErrState)
 	case s == ledger.Completed:
-		from = "#state = :running" // only with its end marker
+		from = "#state = :running AND #listed = :yes" // only with its end marker
 	}
 	h, ok, err := l.change(ctx, verb, job, write{
 		set:  "SET #state = :state, #ended = :ended REMOVE #holder, #leased",
 		when: "#run = :run AND #generation = :generation AND " + from,
 		values: attributes{
 			"state": str(s), "ended": when(l.clock()), "run": num(run), "generation": num(generation),
-			"listing": str(ledger.Listing), "running": str(ledger.Running),
+			"listing": str(ledger.Listing), "running": str(ledger.Running), "yes": flag(true),
 		},
 	})
 	if err != nil || ok || h.Run == run && h.Generation == generation && h.State == s {

@@ -63,6 +63,9 @@ func (h *head) encode(p *press) attributes {
 	a["start"] = bin(p.start(h.Source, h.Callback))
 	a["page"], a["inventory"], a["planned"] = bin([]byte(h.Page)), packedInventory(h.Inventory), h.shards.packed()
 	a["listed"], a["started"] = flag(h.Listed), when(h.Started)
+	if h.Continuous {
+		a["continuous"], a["cutoff"] = flag(true), when(h.Cutoff)
+	}
 	if h.again != (perShard{}) {
 		a["again"] = h.again.packed()
 	}
@@ -97,6 +100,7 @@ func decodeHead(job string, a attributes, p *press) (head, error) {
 		Meta: ledger.Meta{
 			Job: job, Run: f.int("run"), State: ledger.State(f.text("state")), Halt: f.halt(),
 			Digests:    ledger.Digests{Plan: f.text("plan"), Read: f.text("read")},
+			Continuous: f.flag("continuous"), Cutoff: f.time("cutoff"),
 			Pipelines:  slices.Sorted(slices.Values(f.texts("pipelines"))),
 			Generation: f.int("generation"), Leased: f.time("leased"), Page: string(f.bytes("page")), Listed: f.flag("listed"),
 			Ask: f.int("ask"), Swept: f.int("swept"), Resends: f.int("resends"), Started: f.time("started"), Ended: f.time("ended"),
@@ -158,7 +162,7 @@ func (l *Ledger) known(do, job string, a attributes) (head, error) {
 	if err != nil {
 		return head{}, fmt.Errorf("%s: %w", do, err)
 	}
-	l.saw(job, h.Run)
+	l.saw(&h.Meta)
 	return h, nil
 }
 

@@ -72,7 +72,7 @@ func (u *unpacker) text() string {
 }
 
 func (p *packer) counts(c ledger.Counts) {
-	p.numbers(c.In, c.Out, c.Filtered, c.Rejected, c.Expanded, c.BytesRead, c.BytesDecoded, c.MemoryTime)
+	p.numbers(c.In, c.Out, c.Filtered, c.Rejected, c.Expanded, c.BytesRead, c.BytesDecoded, c.MemoryTime, c.Overwritten)
 	p.length(len(c.Sinks))
 	for _, name := range slices.Sorted(maps.Keys(c.Sinks)) {
 		n := c.Sinks[name]
@@ -82,7 +82,7 @@ func (p *packer) counts(c ledger.Counts) {
 }
 
 func (u *unpacker) counts() (c ledger.Counts) {
-	u.numbers(&c.In, &c.Out, &c.Filtered, &c.Rejected, &c.Expanded, &c.BytesRead, &c.BytesDecoded, &c.MemoryTime)
+	u.numbers(&c.In, &c.Out, &c.Filtered, &c.Rejected, &c.Expanded, &c.BytesRead, &c.BytesDecoded, &c.MemoryTime, &c.Overwritten)
 	for range u.length() {
 		name, n := u.text(), ledger.SinkCounts{}
 		u.numbers(&n.Records, &n.Blocks, &n.Bytes)
@@ -117,14 +117,15 @@ func (p *packer) cause(c ledger.Cause) {
 	p.numbers(c.Record)
 	p.length(len(c.Objects))
 	for _, o := range c.Objects {
-		p.text(o.Key)
-		p.text(o.ETag)
-		p.text(o.Version)
-		p.numbers(o.Size, nanos(o.LastModified))
+		p.object(o)
 	}
 	p.length(len(c.Faults))
 	for _, f := range c.Faults {
-		p.numbers(int64(f.Member), f.Record, f.Framed)
+		overwritten := int64(0)
+		if f.Overwritten {
+			overwritten = 1
+		}
+		p.numbers(int64(f.Member), f.Record, f.Framed, overwritten)
 		p.text(string(f.Reason))
 		p.text(f.Detail)
 	}
@@ -134,21 +135,45 @@ func (u *unpacker) cause() (c ledger.Cause) {
 	c.Reason, c.Detail = failure.Reason(u.text()), u.text()
 	u.numbers(&c.Record)
 	for range u.length() {
-		o, at := unit.Object{Key: u.text(), ETag: u.text(), Version: u.text()}, int64(0)
-		u.numbers(&o.Size, &at)
-		if at != 0 {
-			o.LastModified = time.Unix(0, at).UTC()
-		}
-		c.Objects = append(c.Objects, o)
+		c.Objects = append(c.Objects, u.object())
 	}
 	for range u.length() {
 		var f ledger.Fault
-		var member int64
-		u.numbers(&member, &f.Record, &f.Framed)
-		f.Member, f.Reason, f.Detail = int(member), failure.Reason(u.text()), u.text()
+		var member, overwritten int64
+		u.numbers(&member, &f.Record, &f.Framed, &overwritten)
+		f.Member, f.Overwritten, f.Reason, f.Detail = int(member), overwritten == 1, failure.Reason(u.text()), u.text()
 		c.Faults = append(c.Faults, f)
 	}
 	return c
+}
+
+func (p *packer) object(o unit.Object) {
+	p.text(o.Key)
+	p.text(o.ETag)
+	p.text(o.Version)
+	p.numbers(o.Size, nanos(o.LastModified), int64(o.Take), int64(o.Again))
+}
+
+func (u *unpacker) object() unit.Object {
+	o := unit.Object{Key: u.text(), ETag: u.text(), Version: u.text()}
+	var at, take, again int64
+	u.numbers(&o.Size, &at, &take, &again)
+	o.Take, o.Again, o.LastModified = int(take), int(again), instant(at)
+	return o
+}
+
+func (p *packer) flow(f ledger.Flow) { p.numbers(f.Units, f.Objects, f.Bytes, f.Records) }
+
+func (u *unpacker) flow() (f ledger.Flow) {
+	u.numbers(&f.Units, &f.Objects, &f.Bytes, &f.Records)
+	return f
+}
+
+func instant(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos).UTC()
 }
 
 func nanos(t time.Time) int64 {

@@ -62,11 +62,11 @@ func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledg
 	return c, err
 }
 
-// ofRun asks for a shard's units of a run. Counters have no run of their own.
+// ofRun asks for a shard's units of a run.
 func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
-	const where = "#pk = :pk"
+	const where = "#pk = :pk AND begins_with(#sk, :units)"
 	filter := "#run = :run" + and
-	v := attributes{"pk": str(shardPartition(job, shard)), "run": num(run), "done": str(ledger.Done), "dead": str(ledger.Dead)}
+	v := attributes{"pk": str(shardPartition(job, shard)), "units": str(unitPrefix), "run": num(run), "done": str(ledger.Done), "dead": str(ledger.Dead)}
 	return dynamodb.QueryInput{
 		KeyConditionExpression: text(where), FilterExpression: text(filter),
 		ExpressionAttributeNames: names(where, filter), ExpressionAttributeValues: v.used(where, filter),
@@ -76,17 +76,31 @@ func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
 // Unfinished implements [ledger.Prover]: shard by shard, by id.
 func (l *Ledger) Unfinished(ctx context.Context, job string, run int, yield func(ledger.Item) error) error {
 	const verb = "list what is unfinished of"
-	if _, err := l.head(ctx, verb, job); err != nil {
+	h, err := l.head(ctx, verb, job)
+	if err != nil {
 		return err
 	}
+	return l.unfinished(ctx, verb+" job "+job, &h, run, func(e *entry) error { return yield(e.Item) })
+}
+
+// unfinished looks for the items of a run that are not done. Of a continuous one
+// those that are may be many times as many: the index has the others. What an
+// earlier run of the job was, nothing says any more.
+func (l *Ledger) unfinished(ctx context.Context, do string, h *head, run int, yield func(*entry) error) error {
+	each := func(a attributes) error {
+		e, err := decodeEntry(a, &l.press)
+		if err != nil || e.Run != run || e.State == ledger.Done {
+			return err
+		}
+		return yield(&e)
+	}
 	for shard := range unit.Shards {
-		err := l.query(ctx, verb+" job "+job, ofRun(job, run, shard, " AND #state <> :done"), func(a attributes) error {
-			e, err := decodeEntry(a, &l.press)
-			if err != nil {
-				return err
-			}
-			return yield(e.Item)
-		})
+		var err error
+		if h.Continuous && h.Run == run {
+			err = l.indexedItems(ctx, do, indexed(h.Job, shard, ofIndex(run), ""), "", each)
+		} else {
+			err = l.query(ctx, do, ofRun(h.Job, run, shard, " AND #state <> :done"), each)
+		}
 		if err != nil {
 			return err
 		}

@@ -35,20 +35,31 @@ func (l *Ledger) Redrive(ctx context.Context, job string, run int) (int, error) 
 		},
 	}
 	for shard := range unit.Shards {
-		var dead []place
-		err := l.query(ctx, do, ofRun(job, run, shard, " AND #state = :dead"), func(a attributes) error {
-			f := fields{of: a}
-			dead = append(dead, place{unit: ledger.Planned{ID: unit.ID(f.text("sk"))}})
-			return f.err
-		})
+		dead, err := l.dying(ctx, do, &h, shard)
 		if err == nil {
-			_, err = r.revive(ctx, dead, func(p place) write { return reopened(job, run, p.unit.ID) })
+			_, err = r.revive(ctx, dead, func(p place) write { return reopened(job, run, p) })
 		}
 		if err != nil {
 			return opened, err
 		}
 	}
 	return opened, l.rerun(ctx, do, job, run)
+}
+
+// dying are the dead units of a shard.
+func (l *Ledger) dying(ctx context.Context, do string, h *head, shard int) (dead []place, err error) {
+	note := func(a attributes) error {
+		f := fields{of: a}
+		dead = append(dead, place{unit: ledger.Planned{ID: unit.ID(f.text("sk"))}, entered: f.time("entered")})
+		return f.err
+	}
+	if !h.Continuous {
+		err = l.query(ctx, do, ofRun(h.Job, h.Run, shard, " AND #state = :dead"), note)
+		return dead, err
+	}
+	q := indexed(h.Job, shard, indexPrefix(h.Run, ledger.Dead), "")
+	err = l.indexedItems(ctx, do, q, "#sk, #entered", note)
+	return dead, err
 }
 
 const redriving = "#run = :run AND #state IN (:running, :failed)"
@@ -67,13 +78,20 @@ func (h *head) redrives(do string, run int) error {
 
 // reopened opens a dead unit. Its serial rises: who worked on it before may wake,
 // and is refused.
-func reopened(job string, run int, id unit.ID) write {
-	return write{
-		key:    unitKey(job, id),
-		set:    "SET #state = :open, #attempts = :zero, #serial = #serial + :one REMOVE #last, #counted, #cause",
-		when:   "#state = :dead AND #run = :run",
-		values: attributes{"open": str(ledger.Open), "dead": str(ledger.Dead), "run": num(run), "zero": num(0), "one": num(1)},
+func reopened(job string, run int, p place) write {
+	w := write{
+		key:  unitKey(job, p.unit.ID),
+		set:  "SET #state = :open, #attempts = :zero, #serial = #serial + :one REMOVE #last, #counted, #cause",
+		when: "#state = :dead AND #run = :run",
+		values: attributes{
+			"open": str(ledger.Open), "dead": str(ledger.Dead), "run": num(run), "zero": num(0), "one": num(1), "place": str(openPlace(run, p.entered)),
+		},
 	}
+	if !p.entered.IsZero() {
+		w.set = "SET #state = :open, #attempts = :zero, #serial = #serial + :one, #repeats = :zero, #unfinished = :place" +
+			" REMOVE #last, #counted, #cause, #ended"
+	}
+	return w
 }
 
 // rerun makes the job run again, among the live ones.

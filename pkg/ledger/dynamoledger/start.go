@@ -15,8 +15,8 @@ import (
 // job's last gives that run as it ended, for as long as that is kept.
 func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
 	do := "start job " + job
-	if len(s.Source) > ledger.MaxSource {
-		return ledger.Meta{}, failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), ledger.MaxSource)
+	if err := fits(do, s); err != nil {
+		return ledger.Meta{}, err
 	}
 	for {
 		a, err := l.get(ctx, do, metaKey(job))
@@ -45,12 +45,20 @@ func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.
 			return ledger.Meta{}, err
 		}
 		if refused == nil {
-			l.saw(job, next.Run)
+			l.saw(&next.Meta)
 			return next.Meta, nil
 		}
 		// Somebody else changed the job: look again. Each time round somebody got
 		// on.
 	}
+}
+
+// fits returns an error unless a job's item holds s.
+func fits(do string, s ledger.Start) error {
+	if len(s.Source) > ledger.MaxSource {
+		return failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), ledger.MaxSource)
+	}
+	return nil
 }
 
 // started is the earlier run that the token started.

@@ -172,6 +172,7 @@ type outcome struct {
 	Due      []ledger.Todo
 	Live     []string
 	Watch    ledger.Watch
+	Flow     flow
 }
 
 func (t *teller) outcome() (o outcome) {
@@ -187,11 +188,20 @@ func (t *teller) outcome() (o outcome) {
 			return all, err
 		})...)
 		o.Pending = append(o.Pending, tell(t, func() (all []ledger.Planned, err error) {
-			err = t.Pending(ctx, "j", run, func(p ledger.Planned) error { all = append(all, p); return nil })
+			err = t.Pending(ctx, "j", run, func(p ledger.Planned) error {
+				p.Body = start(p.Body)
+				all = append(all, p)
+				return nil
+			})
 			return all, err
 		})...)
 	}
-	o.Body = tell(t, func() ([]byte, error) { return t.Body(ctx, ref(2, 7)) })
+	if o.Meta.Continuous {
+		o.Flow = t.flow()
+		o.Body = tell(t, func() ([]byte, error) { return t.Body(ctx, ref(2, 4)) })
+	} else {
+		o.Body = tell(t, func() ([]byte, error) { return t.Body(ctx, ref(2, 7)) })
+	}
 	o.Live = tell(t, func() ([]string, error) { return t.Live(ctx) })
 	o.Watch = tell(t, func() (ledger.Watch, error) { return t.Watch(ctx, "j") })
 	return o
@@ -200,8 +210,10 @@ func (t *teller) outcome() (o outcome) {
 // unnumbered forgets how often work was started: a Begin whose answer was lost
 // counts twice.
 func (o outcome) unnumbered() outcome {
-	for i := range o.Items {
-		o.Items[i].Serial, o.Items[i].Attempts = 0, 0
+	for _, items := range [][]ledger.Item{o.Items, o.Flow.Looked, o.Flow.Stale} {
+		for i := range items {
+			items[i].Serial, items[i].Attempts = 0, 0
+		}
 	}
 	for i := range o.Due {
 		o.Due[i].Number = 0
@@ -222,10 +234,17 @@ func alone(api dynamoledger.API) *dynamoledger.Ledger {
 	return dynamoledger.New(api, "ledger", dynamoledger.Options{Concurrency: 1})
 }
 
-// told is what comes of the job's life; told of it, nothing fails any more.
-func told(t *testing.T, api *table) (outcome, *teller) {
-	s := &teller{T: t, Ledger: alone(api)}
-	s.live()
+// someDay is when what is told happens, all of it at once.
+var someDay = time.Unix(1_800_000_000, 0).UTC()
+
+// lives are the lives of jobs in which every method does something.
+var lives = map[string]func(*teller){"listed": (*teller).live, "continuous": (*teller).stream}
+
+// told is what comes of a job's life; told of it, nothing fails any more.
+func told(t *testing.T, api *table, live func(*teller)) (outcome, *teller) {
+	o := dynamoledger.Options{Concurrency: 1, Now: func() time.Time { return someDay }}
+	s := &teller{T: t, Ledger: dynamoledger.New(api, "ledger", o)}
+	live(s)
 	s.lived = len(api.calls)
 	api.fault = nil
 	return s.outcome(), s

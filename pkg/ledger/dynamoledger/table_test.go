@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
 // table is DynamoDB in memory, with what a local endpoint does not do: it leaves
@@ -21,12 +22,17 @@ import (
 type table struct {
 	mu       sync.Mutex
 	items    map[[2]string]item
-	calls    []string // by name, in order
-	writes   int      // items written, as the service counts: two transactions or one write
-	perPage  int      // items a query looks at for an answer; 0: all
-	perBatch int      // items that a batch gives; 0: all, below: none
-	largest  int      // bytes of the largest item so far
-	repeat   int      // the call that comes twice: its first answer was lost, and the SDK repeats it
+	calls    []string           // by name, in order
+	writes   int                // items written, as the service counts: two transactions or one write
+	cost     int                // write units of all that, those of the index among them
+	read     int                // items that queries looked at
+	shy      bool               // of conditions that do not hold, a transaction names one
+	perPage  int                // items a query looks at for an answer; 0: all
+	perBatch int                // items that a batch gives; 0: all, below: none
+	bare     bool               // it has no index
+	behind   map[[2]string]item // what the index has, where it is behind; nil: it is not
+	largest  int                // bytes of the largest item so far
+	repeat   int                // the call that comes twice: its first answer was lost, and the SDK repeats it
 
 	// before is called ahead of each call, and may make calls of its own once it
 	// has set itself to nil.
@@ -91,6 +97,21 @@ func tidy(names map[string]string, values item, seen map[string]bool) {
 			if !seen[name] {
 				panic(name + " is not used")
 			}
+		}
+	}
+}
+
+// charge counts the write units of an item that becomes another, each so many
+// times, and once for each place in the index that it leaves or takes.
+func (t *table) charge(was, now item, times int) {
+	t.cost += times * max(1, (max(size(was), size(now))+1023)/1024)
+	before, after := was["unfinished"], now["unfinished"]
+	if before != nil && after != nil && text(before) == text(after) {
+		return
+	}
+	for _, place := range []types.AttributeValue{before, after} {
+		if place != nil {
+			t.cost++
 		}
 	}
 }
@@ -170,36 +191,85 @@ func (t *table) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput
 
 func (t *table) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (out *dynamodb.QueryOutput, err error) {
 	err = t.call(ctx, "Query", in.TableName, func() error {
-		if !aws.ToBool(in.ConsistentRead) {
-			panic("not consistent")
+		if aws.ToBool(in.ConsistentRead) == (in.IndexName != nil) {
+			panic("consistent of an index, or not of the table")
 		}
-		after := [2]string{}
+		found, key := t.in(text(in.ExpressionAttributeValues[":pk"])), []string{"pk", "sk"}
+		if in.IndexName != nil {
+			if t.bare || *in.IndexName != "unfinished" {
+				return &smithy.GenericAPIError{Code: "ValidationException", Message: "The table does not have the specified index: " + *in.IndexName}
+			}
+			found, key = t.indexed(text(in.ExpressionAttributeValues[":pk"])), []string{"pk", "sk", "unfinished"}
+		}
 		if in.ExclusiveStartKey != nil {
-			after = place(in.ExclusiveStartKey)
+			if len(in.ExclusiveStartKey) != len(key) {
+				panic("starts at a key of something else")
+			}
+			for len(found) > 0 && order(found[0], in.ExclusiveStartKey) <= 0 {
+				found = found[1:]
+			}
 		}
 		out = &dynamodb.QueryOutput{}
 		looked, seen := 0, map[string]bool{}
 		_ = t.holds(in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, item{}, seen)
-		for _, at := range t.keys(text(in.ExpressionAttributeValues[":pk"])) {
-			a := t.items[at]
-			if !t.holds(in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, a, seen) || in.ExclusiveStartKey != nil && at[1] <= after[1] {
+		for _, a := range found {
+			if !t.holds(in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, a, seen) {
 				continue
 			}
 			if t.perPage > 0 && looked == t.perPage {
 				break
 			}
 			looked++
-			after = at
+			t.read++
 			if t.holds(in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues, a, seen) {
 				out.Items = append(out.Items, clone(a))
 			}
 			if looked == t.perPage {
-				out.LastEvaluatedKey = item{"pk": a["pk"], "sk": a["sk"]}
+				out.LastEvaluatedKey = only(a, key...)
 			}
 		}
 		return nil
 	})
 	return out, err
+}
+
+// in are the items of a partition, in order.
+func (t *table) in(pk string) (found []item) {
+	for _, at := range t.keys(pk) {
+		found = append(found, t.items[at])
+	}
+	return found
+}
+
+// indexed are those of the index: keys only.
+func (t *table) indexed(pk string) (found []item) {
+	index := t.items
+	if t.behind != nil {
+		index = t.behind
+	}
+	for at, a := range index {
+		if at[0] == pk && a["unfinished"] != nil {
+			found = append(found, only(a, "pk", "sk", "unfinished"))
+		}
+	}
+	slices.SortFunc(found, order)
+	return found
+}
+
+// order is that of items of a partition, or of the index.
+func order(a, b item) int {
+	if a["unfinished"] != nil && b["unfinished"] != nil && text(a["unfinished"]) != text(b["unfinished"]) {
+		return strings.Compare(text(a["unfinished"]), text(b["unfinished"]))
+	}
+	return strings.Compare(text(a["sk"]), text(b["sk"]))
+}
+
+func only(a item, names ...string) item {
+	out := item{}
+	for _, name := range names {
+		out[name] = a[name]
+	}
+	return out
 }
 
 // keys are those of a partition, in order.
@@ -219,8 +289,10 @@ func (t *table) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ 
 		now, was, ok := t.updated(in.Key, in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 		if !ok {
 			t.writes++ // it costs all the same
+			t.charge(was, was, 1)
 			return &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed"), Item: was}
 		}
+		t.charge(was, now, 1)
 		t.store(now)
 		if in.ReturnValues == types.ReturnValueAllNew {
 			out.Attributes = clone(now)
@@ -277,6 +349,9 @@ func (t *table) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 			}
 			seen[at] = true
 			reasons[i].Code = aws.String("None")
+			if !ok && failed && t.shy {
+				continue
+			}
 			if !ok {
 				failed = true
 				reasons[i] = types.CancellationReason{Code: aws.String("ConditionalCheckFailed"), Item: was}
@@ -306,7 +381,7 @@ func (t *table) action(p types.TransactWriteItem) (at [2]string, do func(), was 
 	case p.Update != nil:
 		u := p.Update
 		now, was, ok := t.updated(u.Key, u.UpdateExpression, u.ConditionExpression, u.ExpressionAttributeNames, u.ExpressionAttributeValues)
-		return place(u.Key), func() { t.store(now) }, was, ok
+		return place(u.Key), func() { t.charge(was, now, 2); t.store(now) }, was, ok
 	case p.Put != nil:
 		at, seen := place(p.Put.Item), map[string]bool{}
 		ok := t.holds(p.Put.ConditionExpression, p.Put.ExpressionAttributeNames, p.Put.ExpressionAttributeValues, t.items[at], seen)

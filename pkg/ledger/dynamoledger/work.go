@@ -20,10 +20,11 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 	}
 	w := write{
 		key:  unitKey(r.Job, r.ID),
-		set:  "SET #serial = #serial + :one, #attempts = #attempts + :one, #counted = :yes, #last = :last",
+		set:  "SET #serial = #serial + :one, #attempts = #attempts + :one, #counted = :yes, #last = :last, #touched = :now",
 		when: "#state = :open AND #run = :run",
 		values: attributes{
 			"one": num(1), "yes": flag(true), "last": flag(receives >= limit), "open": str(ledger.Open), "run": num(r.Run), "most": num(limit - 1),
+			"now": when(l.clock()),
 		},
 		now: true,
 	}
@@ -52,10 +53,29 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 // Touch implements [ledger.Worker].
 func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
 	const verb = "touch"
-	if _, err := l.entry(ctx, verb, r); err != nil {
-		return err
+	shown := l.continuous(r.Job)
+	for {
+		if shown {
+			a, ok, err := l.update(ctx, about(verb, r), write{
+				key: unitKey(r.Job, r.ID), set: "SET #touched = :now", when: "#state = :open AND #run = :run AND attribute_exists(#entered)",
+				values: attributes{"now": when(l.clock()), "open": str(ledger.Open), "run": num(r.Run)},
+			})
+			if err == nil && !ok {
+				_, err = l.found(ctx, verb, r, a)
+			}
+			if err != nil {
+				return err
+			}
+			return l.beat(ctx, verb, r)
+		}
+		e, err := l.entry(ctx, verb, r)
+		if err != nil {
+			return err
+		}
+		if shown = e.entered(); !shown {
+			return l.beat(ctx, verb, r)
+		}
 	}
-	return l.beat(ctx, verb, r)
 }
 
 // beat shows that something happened to the unit.
@@ -96,26 +116,36 @@ func (e *entry) refuse(verb string, r ledger.Ref, serial int) error {
 		about(verb, r), serial, r.Run, e.State, e.Serial, e.Run, ledger.ErrFenced)
 }
 
-// Fault implements [ledger.Worker]. Only the first few faults of a unit keep
-// details of some length.
+// Fault implements [ledger.Worker].
 func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault) error {
-	name := "#" + faultName(f.Member)
-	v := fence(r, serial)
-	v["fault"], v["record"], v["few"] = faultValue(f, maxFaultDetail), num(f.Record), num(fewFaults)
-	w := write{
-		set:    "SET #faults." + name + " = :fault",
-		when:   held + " AND (attribute_not_exists(#faults." + name + ") OR #faults." + name + ".#record > :record)",
-		values: v,
-	}
-	short := w
-	w.when += " AND size(#faults) < :few"
-	e, ok, err := l.fenced(ctx, "mark a member faulty in", r, serial, w)
+	const verb = "mark a member faulty in"
+	e, ok, err := l.fenced(ctx, verb, r, serial, faulty(r, serial, f, false))
 	if err != nil || ok || len(e.Faults) < fewFaults {
 		return err
 	}
-	v["fault"] = faultValue(f, maxCrowdedDetail)
-	_, _, err = l.fenced(ctx, "mark a member faulty in", r, serial, short)
+	_, _, err = l.fenced(ctx, verb, r, serial, faulty(r, serial, f, true))
 	return err
+}
+
+// faulty records a fault, unless one with a Record as low is there. Only the
+// first few of a unit keep details of some length: it is not applied where the
+// others crowd it, unless it is said that they do.
+func faulty(r ledger.Ref, serial int, f ledger.Fault, crowded bool) write {
+	fault := "#faults.#" + faultName(f.Member)
+	v := fence(r, serial)
+	v["fault"], v["record"], v["few"] = faultValue(f, maxFaultDetail), num(f.Record), num(fewFaults)
+	w := write{
+		key:    unitKey(r.Job, r.ID),
+		set:    "SET " + fault + " = :fault",
+		when:   held + " AND (attribute_not_exists(" + fault + ") OR " + fault + ".#record > :record)",
+		values: v,
+	}
+	if crowded {
+		v["fault"] = faultValue(f, maxCrowdedDetail)
+	} else {
+		w.when += " AND size(#faults) < :few"
+	}
+	return w
 }
 
 // RestDone implements [ledger.Worker].
@@ -168,13 +198,13 @@ func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
 func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
 	const verb = "pause"
 	v := fence(r, serial)
-	v["cursor"], v["counts"] = cursorValue(cur), countsValue(c)
+	v["cursor"], v["counts"], v["now"] = cursorValue(cur), countsValue(c), when(l.clock())
 	todo := todoKey(r.Job, r.ID)
 	todo["run"], todo["number"], todo["expires"] = num(r.Run), num(serial), l.expires()
 	refused, err := l.transact(ctx, about(verb, r),
 		l.part(write{
 			key:    unitKey(r.Job, r.ID),
-			set:    "SET #cursor = :cursor, #counts = :counts, #attempts = :zero REMOVE #counted, #last",
+			set:    "SET #cursor = :cursor, #counts = :counts, #attempts = :zero, #touched = :now, #repeats = :zero REMOVE #counted, #last",
 			when:   held,
 			values: v,
 		}),

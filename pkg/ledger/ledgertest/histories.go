@@ -23,20 +23,26 @@ const (
 // histories compares random histories of one job with the model's. shared is the
 // store, if it is one.
 func histories(t *testing.T, store ledger.Store, shared ledger.Shared, harness Harness) {
+	t.Helper()
+	tell(t, harness, func(h *history) {
+		h.bench, h.shared = newBench(t, store, harness), shared
+		h.model = newModel(h.job)
+		h.next = h.step
+		h.do("start", func() { h.startJob("t0") })
+	})
+}
+
+// tell tells histories that begin so, each until the model disagrees.
+func tell(t *testing.T, harness Harness, begin func(*history)) {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	end := time.Now().Add(historyBudget)
 	for n := range cmp.Or(harness.Histories, historyCount) {
-		h := &history{
-			bench:   newBench(t, store, harness),
-			shared:  shared,
-			r:       rand.New(rand.NewPCG(seed, uint64(n))),
-			numbers: map[unit.ID][]int{},
-		}
-		h.model = newModel(h.job)
-		h.do("start", func() { h.startJob("t0") })
+		h := &history{r: rand.New(rand.NewPCG(seed, uint64(n))), numbers: map[unit.ID][]int{}, puts: map[string][]int{}}
+		begin(h)
 		for range cmp.Or(harness.Steps, historySteps) {
-			h.step()
+			h.next()
 			if t.Failed() {
 				break
 			}
@@ -57,9 +63,13 @@ type history struct {
 	model   *model
 	r       *rand.Rand
 	numbers map[unit.ID][]int // of its todos so far
+	puts    map[string][]int  // numbers of the todos of keys so far
 	beat    int64
 	beatRun int
 	trace   []byte
+	next    func() // takes a step
+	// also compares what only such a history shows; nil: nothing.
+	also func()
 }
 
 // do notes an operation, carries it out on both, and now and then compares all
@@ -80,7 +90,7 @@ func (h *history) compare() {
 		h.equal("census", h.census(run), h.model.census(run))
 		got := h.items(run)
 		for i := range got {
-			got[i] = ordered(got[i])
+			got[i] = h.plain(got[i])
 		}
 		h.equal("unfinished", got, h.model.unfinished(run))
 		if h.shared != nil {
@@ -92,6 +102,9 @@ func (h *history) compare() {
 		h.lives(h.shared, !h.model.retired)
 	}
 	h.compareProgress()
+	if h.also != nil {
+		h.also()
+	}
 }
 
 // compareProgress compares what the counters say between two pages: within one
@@ -131,6 +144,21 @@ func (h *history) timeless(m ledger.Meta) ledger.Meta {
 	return m
 }
 
+// plain is an item with its faults in order, and times as the model has them.
+func (h *history) plain(it ledger.Item) ledger.Item {
+	it.Entered, it.Touched, it.Ended = h.rounded(it.Entered), h.rounded(it.Touched), h.rounded(it.Ended)
+	return ordered(it)
+}
+
+// rounded is a time by the model's clock: what passes between two of its steps
+// is none.
+func (h *history) rounded(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return h.model.base.Add(t.Sub(h.model.base).Round(aWhile))
+}
+
 // unleased is m without the time of its lease.
 func unleased(m ledger.Meta) ledger.Meta {
 	m.Leased = time.Time{}
@@ -168,6 +196,10 @@ func (h *history) step() {
 
 func (h *history) startJob(token string) {
 	s := ledger.Start{Token: token, Digests: ledger.Digests{Plan: token}, Source: "source of " + token}
+	if h.model.meta.Continuous {
+		h.openJob(s)
+		return
+	}
 	_, err := h.Start(h.ctx, h.job, s)
 	h.same(err, h.model.start(s))
 }
@@ -175,7 +207,7 @@ func (h *history) startJob(token string) {
 // steer is what finalizers and operators do.
 func (h *history) steer(run int) {
 	m := &h.model.meta
-	reason := []failure.Reason{failure.SinkDown, failure.Denied}[h.r.IntN(2)]
+	reason := []failure.Reason{failure.SinkDown, failure.Denied, failure.Fingerprint}[h.r.IntN(3)]
 	generation := m.Generation - h.r.IntN(4)/3
 	switch h.r.IntN(6) {
 	case 0:

@@ -84,6 +84,18 @@ func RunShared(t *testing.T, open func(*testing.T) ledger.Shared, h Harness) {
 		{"todo", todo},
 		{"sweep", sweep},
 		{"live", live},
+		{"open", opens},
+		{"enter", enters},
+		{"cut", cuts},
+		{"joint", joint},
+		{"look", looks},
+		{"overwritten", overwrites},
+		{"keys", keyTodo},
+		{"adopt", adopts},
+		{"backlog", backlogs},
+		{"stale", stales},
+		{"repeat", repeats},
+		{"stream", streams},
 		{"traps", sharedTraps},
 	} {
 		t.Run(topic.name, func(t *testing.T) {
@@ -99,6 +111,7 @@ func RunShared(t *testing.T, open func(*testing.T) ledger.Shared, h Harness) {
 		store := open(t)
 		histories(t, store, store, h)
 	})
+	t.Run("random histories of continuous jobs agree with the model", func(t *testing.T) { flows(t, open(t), h) })
 }
 
 type subtest struct {

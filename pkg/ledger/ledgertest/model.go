@@ -23,6 +23,10 @@ type model struct {
 	faults  map[unit.ID]map[int]ledger.Fault
 	todos   map[unit.ID]int // run, by unit
 	retired bool
+	// Of a continuous job:
+	base   time.Time // of the times of items; the clock is counted from it
+	claims map[unit.ObjectID]ledger.Held
+	keys   map[string]unit.Object
 }
 
 type modelUnit struct {
@@ -36,6 +40,7 @@ func newModel(job string) *model {
 	return &model{
 		meta:  ledger.Meta{Job: job},
 		units: map[unit.ID]*modelUnit{}, faults: map[unit.ID]map[int]ledger.Fault{}, todos: map[unit.ID]int{},
+		claims: map[unit.ObjectID]ledger.Held{}, keys: map[string]unit.Object{},
 	}
 }
 
@@ -51,6 +56,7 @@ func (m *model) begin(r ledger.Ref, receives, limit int) (ledger.Item, error) {
 		u.Serial++
 		u.Attempts++
 		u.Last = receives >= limit || u.Attempts >= limit
+		m.touch(u)
 	}
 	return m.item(r.ID), nil
 }
@@ -102,8 +108,9 @@ func (m *model) pause(r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Coun
 	u, err := m.fenced(r, serial)
 	if err == nil {
 		u.Cursor, u.Counts = &cur, c
-		u.Attempts, u.Last = 0, false
+		u.Attempts, u.Last, u.Repeats = 0, false, 0
 		m.todos[r.ID] = r.Run
+		m.touch(u)
 	}
 	return err
 }
@@ -128,6 +135,7 @@ func (m *model) done(r ledger.Ref, c ledger.Counts) error {
 			m.meta.Generation++
 		}
 		u.State, u.Counts, u.took = ledger.Done, c, false
+		m.end(u)
 	}
 	return nil
 }
@@ -137,8 +145,12 @@ func (m *model) dead(r ledger.Ref, serial int, c ledger.Cause) error {
 		return nil
 	}
 	u, err := m.fenced(r, serial)
+	if is := m.units[r.ID]; err != nil && m.unbegun(is, r) && serial == 0 {
+		u, err = is, nil
+	}
 	if err == nil {
 		u.State, u.Cause = ledger.Dead, &c
+		m.end(u)
 	}
 	return err
 }
@@ -242,5 +254,8 @@ func (m *model) resume(r failure.Reason) bool {
 	}
 	m.meta.Halt = nil
 	m.meta.Ask++
+	if m.meta.Continuous && r == failure.Fingerprint {
+		m.meta.Digests.Read = ""
+	}
 	return true
 }

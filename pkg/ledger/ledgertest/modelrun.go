@@ -138,6 +138,7 @@ func (m *model) redrive(run int) (opened []unit.ID, err error) {
 	for id, u := range m.units {
 		if u.Run == run && u.State == ledger.Dead {
 			u.State, u.Attempts, u.Last, u.Cause = ledger.Open, 0, false, nil
+			u.Ended, u.Repeats = time.Time{}, 0
 			opened = append(opened, id)
 		}
 	}

@@ -133,4 +133,37 @@ var sharedTraps = []sharedTest{
 			b.Errorf("meta %+v", m)
 		}
 	}},
+	{"4: a unit that was entered and never sent, or whose message was lost, is open for ever", func(b bench, s ledger.Shared) {
+		b.streams(s, 3)
+		then := b.look(s, 0).Entered.Add(aWhile / 2)
+		b.begun(1, 1) // and its reader dies with the message
+		b.done(1, 2)
+		for n := range 3 {
+			b.lapse(aWhile)
+			b.stales(s, 1, then, 0, 1)
+			for u := range 2 {
+				b.ok(s.Repeat(b.ctx, b.ref(1, u), n))
+			}
+			b.stales(s, 1, then)
+			then = then.Add(aWhile)
+			b.equal("oldest is still", b.look(s, 0).State, ledger.Open)
+		}
+		b.equal("pending", b.pending(s, 1), []ledger.Planned{published(0), published(1)})
+	}},
+	{"11: a key that was put as A, B and A again is dropped as known, and the last A was never read", func(b bench, s ledger.Shared) {
+		const first, second = 0, 1 // the versions A and B
+		b.streams(s, 1)
+		serial := b.begun(1, 0).Serial
+		b.overwrites(s, 0, serial, version(first, 0)) // A is marked before anybody looks at what is there now
+		b.enters(s, b.entry(1, 5, second))
+		b.enters(s, b.entry(1, 0, first)) // A's event once more: it is A's unit, and takes the mark off nothing
+		b.refused(s, b.entry(1, 6, first), ledger.Held{Claim: claim(0, first), Overwritten: true})
+		b.done(1, 0)
+		b.enters(s, b.taking(1, 1, 7, first))
+		b.overwrites(s, 7, b.begun(1, 7).Serial, version(first, 1))
+		b.enters(s, b.taking(1, 2, 8, first))
+		b.begun(1, 8)
+		b.done(1, 8)
+		b.refused(s, b.taking(1, 3, 9, first), ledger.Held{Claim: ledger.Claim{ID: object(first), Unit: id(8), Take: 2}})
+	}},
 }

@@ -78,7 +78,7 @@ func (s *doneSet) prove(run int) (n int, c ledger.Counts) {
 func (s *doneSet) encode(run int, c ledger.Counts) []byte {
 	b := make([]byte, 0, 64)
 	b = binary.LittleEndian.AppendUint32(b, uint32(run))
-	for _, n := range []int64{c.In, c.Out, c.Filtered, c.Rejected, c.Expanded, c.BytesRead, c.BytesDecoded, c.MemoryTime, int64(len(c.Sinks))} {
+	for _, n := range []int64{c.In, c.Out, c.Filtered, c.Rejected, c.Expanded, c.BytesRead, c.BytesDecoded, c.MemoryTime, c.Overwritten, int64(len(c.Sinks))} {
 		b = binary.AppendVarint(b, n)
 	}
 	for name, n := range c.Sinks {
@@ -116,7 +116,7 @@ func (s *summer) add(rec []byte) {
 	}
 	for _, to := range []*int64{
 		&s.total.In, &s.total.Out, &s.total.Filtered, &s.total.Rejected, &s.total.Expanded,
-		&s.total.BytesRead, &s.total.BytesDecoded, &s.total.MemoryTime,
+		&s.total.BytesRead, &s.total.BytesDecoded, &s.total.MemoryTime, &s.total.Overwritten,
 	} {
 		*to += next()
 	}

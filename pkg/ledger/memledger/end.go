@@ -17,6 +17,9 @@ func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
 	if _, ok := j.look(r.ID); !ok {
 		return unknown("touch", r)
 	}
+	if it, ok := j.items[keyOf(r.ID)]; ok && it.State == ledger.Open && it.Run == r.Run {
+		it.touch(l.now())
+	}
 	if r.Run == j.meta.Run {
 		j.count.Beat++
 	}
@@ -52,6 +55,10 @@ func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (ledge
 		}
 	}
 	delete(j.items, k)
+	if it.end(l.now()); it.entered() {
+		it.finish(c)
+		j.kept[k] = it
+	}
 	j.done.add(k, it.Run, c)
 	return j.progress().Tally, nil
 }
@@ -68,11 +75,12 @@ func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Ca
 	if ok && it.State == ledger.Dead && it.Run == r.Run && it.Serial == serial {
 		return j.progress().Tally, nil
 	}
-	if !ok || !it.held(r, serial) {
+	if !ok || !it.held(r, serial) && !it.unbegun(r, serial) {
 		return ledger.Tally{}, j.refuse("give up", r, serial)
 	}
 	c = cloneCause(c)
 	it.State, it.Cause = ledger.Dead, &c
+	it.end(l.now())
 	if it.Run == j.meta.Run {
 		j.count.Dead++
 	}

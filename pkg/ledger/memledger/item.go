@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -43,19 +44,49 @@ func (it *item) held(r ledger.Ref, serial int) bool {
 	return serial > 0 && it.Run == r.Run && it.Serial == serial && it.State == ledger.Open
 }
 
+// unbegun reports whether nobody ever began the unit, as who gives it up says.
+func (it *item) unbegun(r ledger.Ref, serial int) bool {
+	return serial == 0 && it.entered() && it.Run == r.Run && it.Serial == 0 && it.State == ledger.Open
+}
+
 // open makes the item open and unbegun in a run. What was acked of it stays.
 func (it *item) open(run int) {
-	it.Run, it.State, it.Cause = run, ledger.Open, nil
+	it.Run, it.State, it.Cause, it.Ended = run, ledger.Open, nil, time.Time{}
 	it.forgive()
 }
 
-// forgive takes back the attempts so far and the mark of the last one.
-func (it *item) forgive() { it.Attempts, it.Last, it.counted = 0, false, false }
+// forgive takes back the attempts and re-sends so far and the mark of the last
+// attempt.
+func (it *item) forgive() { it.Attempts, it.Last, it.counted, it.Repeats = 0, false, false, 0 }
+
+// entered reports whether the unit is of a continuous job.
+func (it *item) entered() bool { return !it.Entered.IsZero() }
+
+// touch notes that something worked on the unit of a continuous job, or sent it.
+func (it *item) touch(now time.Time) {
+	if it.entered() {
+		it.Touched = now
+	}
+}
+
+// end notes when the unit of a continuous job was done or dead.
+func (it *item) end(now time.Time) {
+	if it.entered() {
+		it.Ended = now
+	}
+}
 
 // amountsTo replaces the counts.
 func (it *item) amountsTo(c ledger.Counts) {
 	c.Sinks = maps.Clone(c.Sinks)
 	it.Counts = c
+}
+
+// finish makes it the item of a done unit.
+func (it *item) finish(c ledger.Counts) {
+	it.State, it.Cause, it.Cursor, it.Faults, it.RestDone = ledger.Done, nil, nil, nil, false
+	it.forgive()
+	it.amountsTo(c)
 }
 
 func (it *item) fault(member int) int {
@@ -71,6 +102,9 @@ func (j *job) look(id unit.ID) (ledger.Item, bool) {
 	run, counts, ok := j.done.get(k)
 	if !ok {
 		return ledger.Item{}, false
+	}
+	if it, ok := j.kept[k]; ok {
+		return it.view(), true
 	}
 	return ledger.Item{Planned: ledger.Planned{ID: id}, Run: run, State: ledger.Done, Counts: counts}, true
 }

@@ -66,6 +66,22 @@ type job struct {
 	todos   map[unit.ID]todo
 	watch   ledger.Watch
 	retired bool
+	// Of those, what continuous jobs need.
+	claims map[unit.ObjectID]ledger.Held
+	kept   map[key]*item // done units that were entered, whole
+	keys   map[string]ledger.KeyTodo
+	puts   int // into keys so far
+}
+
+// create makes a job without a run. The caller holds the lock.
+func (l *Ledger) create(name string) *job {
+	j := &job{
+		items: map[key]*item{}, past: map[string]ledger.Meta{}, bodies: map[unit.ID][]byte{}, todos: map[unit.ID]todo{},
+		claims: map[unit.ObjectID]ledger.Held{}, kept: map[key]*item{}, keys: map[string]ledger.KeyTodo{},
+	}
+	j.meta.Job = name
+	l.jobs[name] = j
+	return j
 }
 
 // find returns the job that an operation is about. The caller holds the lock.

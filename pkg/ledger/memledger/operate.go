@@ -34,6 +34,9 @@ func (l *Ledger) Resume(ctx context.Context, name string, r failure.Reason) (boo
 	}
 	j.meta.Halt = nil
 	j.meta.Ask++
+	if j.meta.Continuous && r == failure.Fingerprint {
+		j.meta.Digests.Read = ""
+	}
 	return true, nil
 }
 

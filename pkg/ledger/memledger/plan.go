@@ -3,9 +3,9 @@ package memledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/unit"
 )
 
 // Start implements [ledger.Planner]. A token that started an earlier run than
@@ -18,33 +18,43 @@ func (l *Ledger) Start(ctx context.Context, name string, s ledger.Start) (ledger
 	}
 	j, ok := l.jobs[name]
 	if !ok {
-		j = &job{items: map[key]*item{}, past: map[string]ledger.Meta{}, bodies: map[unit.ID][]byte{}, todos: map[unit.ID]todo{}}
-		j.meta.Job = name
-		l.jobs[name] = j
-	} else if s.Token != "" && s.Token == j.token {
-		return j.view(), nil
-	} else if past, ok := j.past[s.Token]; ok {
-		return past, nil
+		j = l.create(name)
+	} else if m, ok := j.started(s.Token); ok {
+		return m, nil
 	} else if !j.meta.State.Ended() {
 		return ledger.Meta{}, fmt.Errorf("start job %s: run %d is %s: %w", name, j.meta.Run, j.meta.State, ledger.ErrActive)
 	}
+	j.begin(s, l.now())
+	return j.view(), nil
+}
+
+// started returns the run that the token started.
+func (j *job) started(token string) (ledger.Meta, bool) {
+	if token != "" && token == j.token {
+		return j.view(), true
+	}
+	past, ok := j.past[token]
+	return past, ok
+}
+
+// begin makes the next run the job's. The generation goes on: a report's name
+// holds it, and must not come again.
+func (j *job) begin(s ledger.Start, now time.Time) {
 	if j.token != "" {
 		j.past[j.token] = j.view()
 	}
 	j.token, j.page, j.retired = s.Token, nil, false
-	// The generation goes on: a report's name holds it, and must not come again.
 	j.meta = ledger.Meta{
-		Job:        name,
+		Job:        j.meta.Job,
 		Run:        j.meta.Run + 1,
 		State:      ledger.Listing,
 		Digests:    s.Digests,
 		Source:     s.Source,
 		Callback:   s.Callback,
 		Generation: j.meta.Generation,
-		Started:    l.now(),
+		Started:    now,
 	}
 	j.count = ledger.Progress{}
-	return j.view(), nil
 }
 
 // Lease implements [ledger.Planner].

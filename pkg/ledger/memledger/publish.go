@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -53,6 +54,7 @@ func (j *job) enter(u ledger.Planned, keep bool) {
 	if of, ok := j.done.run(k); ok {
 		if of != run {
 			j.done.take(k, run)
+			delete(j.kept, k)
 			_, counts, _ := j.done.get(k)
 			j.page.planned++
 			j.add(u.Objects, counts)
@@ -71,6 +73,7 @@ func (j *job) enter(u ledger.Planned, keep bool) {
 		j.meta.Generation++
 	}
 	it.Planned = u
+	it.Entered, it.Touched = time.Time{}, time.Time{} // it is a listed one from now on
 	it.open(run)
 	j.page.planned++
 	j.count.Beat++

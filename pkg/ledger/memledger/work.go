@@ -30,6 +30,7 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 	it.Attempts++
 	it.Last = receives >= limit || it.Attempts >= limit
 	it.counted = true
+	it.touch(l.now())
 	return it.view(), nil
 }
 
@@ -112,6 +113,7 @@ func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger
 		it.Cursor = &cur
 		it.amountsTo(c)
 		it.forgive()
+		it.touch(l.now())
 		j.beat(it)
 		if l.resends {
 			// The serial numbers it: who pauses again has begun again before.

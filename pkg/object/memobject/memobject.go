@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -26,6 +27,7 @@ type Op string
 const (
 	OpList Op = "list" // key is the after of the call
 	OpGet  Op = "get"
+	OpStat Op = "stat"
 )
 
 // Request is one ReadRange as it arrived.
@@ -39,6 +41,8 @@ type Request struct {
 type Bucket struct {
 	PageSize int              // keys of a listing page; 0 means 1000
 	Now      func() time.Time // LastModified of what is put; nil means time.Now
+	// Versioned: Stat tells the version ids, as of a bucket that keeps versions.
+	Versioned bool
 
 	// Hook is called at each call's begin; its error is the call's outcome. Nil
 	// lets all pass.
@@ -64,7 +68,10 @@ type entry struct {
 	deleted  bool // a delete marker
 }
 
-var _ object.Bucket = (*Bucket)(nil)
+var (
+	_ object.Bucket = (*Bucket)(nil)
+	_ object.Stater = (*Bucket)(nil)
+)
 
 // Put adds a version of key, which is the current one from then on, and returns
 // it with its version id. The ETag is the MD5 of the data, as S3's is: the same
@@ -119,6 +126,24 @@ func (b *Bucket) current(key string) *entry {
 		return nil
 	}
 	return v[len(v)-1]
+}
+
+// Stat returns the current version of key.
+func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
+	if err := b.called(ctx, OpStat, key, 0); err != nil {
+		return unit.Object{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.current(key)
+	if e == nil {
+		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "stat %q: no such object", key)
+	}
+	o := e.Object
+	if !b.Versioned {
+		o.Version = ""
+	}
+	return o, nil
 }
 
 // List returns a page. As S3's, it knows no version ids.

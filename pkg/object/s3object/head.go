@@ -15,8 +15,6 @@ type HeadAPI interface {
 	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
 }
 
-var _ HeadAPI = (*s3.Client)(nil)
-
 // Header is what S3 says of an object without giving it away.
 type Header struct {
 	unit.Object // with its version id, where the bucket has versions
@@ -50,4 +48,14 @@ func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (He
 		ContentType: aws.ToString(out.ContentType), ContentEncoding: aws.ToString(out.ContentEncoding),
 		StorageClass: string(out.StorageClass),
 	}, nil
+}
+
+// Stat is Head as a store answers: an object in a bucket that keeps no versions
+// has none.
+func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
+	h, err := Head(ctx, b.api, b.bucket, key, b.opt)
+	if h.Version == "null" {
+		h.Version = ""
+	}
+	return h.Object, err
 }

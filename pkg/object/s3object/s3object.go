@@ -30,6 +30,7 @@ import (
 type API interface {
 	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	HeadAPI
 }
 
 // Options of a bucket. The zero value is usable.
@@ -45,10 +46,12 @@ type Bucket struct {
 	prefix string
 	payer  types.RequestPayer
 	owner  *string
+	opt    Options
 }
 
 var (
 	_ object.Bucket = (*Bucket)(nil)
+	_ object.Stater = (*Bucket)(nil)
 	_ API           = (*s3.Client)(nil)
 )
 
@@ -61,7 +64,7 @@ func New(api API, bucket, prefix string, opt Options) *Bucket {
 	if c, ok := api.(*s3.Client); ok {
 		api = newDirect(c)
 	}
-	b := &Bucket{api: api, bucket: bucket, prefix: prefix}
+	b := &Bucket{api: api, bucket: bucket, prefix: prefix, opt: opt}
 	if opt.RequestPayer {
 		b.payer = types.RequestPayerRequester
 	}

@@ -6,6 +6,7 @@
 package capturesink
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -22,6 +23,9 @@ type Options struct {
 	Dedup  bool        // a token that was applied is acked and not applied again
 	Limits sink.Limits // zero is none
 	Script Script      // what becomes of each call; nil acks all
+	// Refuses says why a row is refused, "" if it is not; nil: none is. Its sink's
+	// limits say that it rejects rows. It may be called concurrently.
+	Refuses func(row []byte) string
 	// Violation is told each breach of the contract, from the goroutine of the
 	// call; testing.T's Errorf fits. Nil panics.
 	Violation func(format string, args ...any)
@@ -40,9 +44,24 @@ const (
 // Outcome are set.
 type Call struct {
 	Op      Op
-	Block   sink.Block // Data is the sink's own copy
+	Block   sink.Block // Data and Ends are the sink's own copies
 	Outcome Outcome
-	Applied bool // the rows count: not failed, not dropped as a repeat
+	Applied bool  // the rows count, but for the refused: not failed, not dropped as a repeat
+	Refused []int // rows that Refuses refused; an OK call was answered with them
+}
+
+// Taken is the data of the rows that were not refused.
+func (c *Call) Taken() []byte {
+	if len(c.Refused) == 0 {
+		return c.Block.Data
+	}
+	var data []byte
+	next := 0
+	for _, i := range c.Refused {
+		data = append(data, c.Block.Span(next, i)...)
+		next = i + 1
+	}
+	return append(data, c.Block.Span(next, c.Block.Rows)...)
 }
 
 // Sink captures blocks. All its methods may be called at any time.
@@ -67,6 +86,7 @@ type progress struct {
 
 // New returns a sink that has captured nothing.
 func New(o Options) *Sink {
+	o.Limits.Rejects = o.Limits.Rejects || o.Refuses != nil
 	return &Sink{
 		o:      o,
 		tokens: map[string]*sink.Block{},
@@ -78,8 +98,31 @@ func New(o Options) *Sink {
 // Write implements sink.Sink.
 func (s *Sink) Write(ctx context.Context, b *sink.Block) error {
 	own := *b
-	own.Data = slices.Clone(b.Data)
-	return s.call(ctx, Call{Op: Write, Block: own})
+	own.Data, own.Ends = slices.Clone(b.Data), slices.Clone(b.Ends)
+	c, refused := s.refuse(Call{Op: Write, Block: own})
+	if err := s.call(ctx, c); err != nil || refused == nil {
+		return err
+	}
+	return refused
+}
+
+// refuse finds the rows that are refused, nil if there are none.
+func (s *Sink) refuse(c Call) (Call, *sink.Rejected) {
+	if s.o.Refuses == nil {
+		return c, nil
+	}
+	r := new(sink.Rejected)
+	for i := range c.Block.Rows {
+		row := c.Block.Row(i)
+		if why := s.o.Refuses(row); why != "" {
+			c.Refused = append(c.Refused, i)
+			r.Rows = append(r.Rows, sink.RejectedRow{Index: i, Detail: why, Text: bytes.TrimSuffix(bytes.Clone(row), []byte("\n"))})
+		}
+	}
+	if len(r.Rows) == 0 {
+		return c, nil
+	}
+	return c, r
 }
 
 // Commit implements sink.Sink.
@@ -149,6 +192,9 @@ func (s *Sink) check(c *Call) {
 	}
 	if l := s.o.Limits; b.Rows > 1 && (l.Rows > 0 && b.Rows > l.Rows || l.Bytes > 0 && int64(len(b.Data)) > l.Bytes) {
 		s.violation("block %s of %d rows, %d bytes is over the limits %+v", b.Token, b.Rows, len(b.Data), l)
+	}
+	if n := len(b.Ends); b.Ends != nil && (n != b.Rows || n > 0 && b.Ends[n-1]-b.Base != len(b.Data)) {
+		s.violation("block %s of %d rows, %d bytes has its rows end at %v from %d on", b.Token, b.Rows, len(b.Data), b.Ends, b.Base)
 	}
 	if b.Token == "" {
 		s.violation("block %d.%d.%d of unit %s has no token", b.Series, b.Segment, b.Part, b.Unit)

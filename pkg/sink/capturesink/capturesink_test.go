@@ -18,9 +18,10 @@ func TestCapture(t *testing.T) {
 	for _, dedup := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dedup %v", dedup), func(t *testing.T) {
 			sinktest.Run(t, sinktest.Harness{
-				Dedup: dedup,
+				Dedup:  dedup,
+				Poison: "poison",
 				New: func(t *testing.T) (sink.Sink, func() []byte) {
-					s := capturesink.New(capturesink.Options{Dedup: dedup, Violation: t.Errorf})
+					s := capturesink.New(capturesink.Options{Dedup: dedup, Violation: t.Errorf, Refuses: refusesPoison})
 					return s, s.Bytes
 				},
 				Broken: func(*testing.T) sink.Sink {
@@ -29,6 +30,13 @@ func TestCapture(t *testing.T) {
 			})
 		})
 	}
+}
+
+func refusesPoison(row []byte) string {
+	if string(row) == "poison\n" {
+		return "it is poison"
+	}
+	return ""
 }
 
 func block(segment int, rows string) *sink.Block {

@@ -21,12 +21,12 @@ func (s *Sink) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Bytes returns the data of the applied blocks, one after the other.
+// Bytes returns the applied rows of all blocks, one after the other.
 func (s *Sink) Bytes() []byte {
 	var all []byte
 	for _, c := range s.Calls() {
 		if c.Applied {
-			all = append(all, c.Block.Data...)
+			all = append(all, c.Taken()...)
 		}
 	}
 	return all
@@ -41,7 +41,7 @@ func (s *Sink) RowsOf(u unit.ID) []string {
 	var rows []string
 	for _, c := range s.Calls() {
 		if c.Applied && c.Block.Unit == u {
-			rows = append(rows, lines(c.Block.Data)...)
+			rows = append(rows, lines(c.Taken())...)
 		}
 	}
 	return rows

@@ -182,7 +182,10 @@ func limits(t *testing.T, h Harness) {
 	if after := f.Limits(); after != before {
 		t.Fatalf("limits were %+v and are %+v", before, after)
 	}
-	if before.Rows < 0 || before.Bytes < 0 {
+	if before.Rejects != (h.Poison != "") {
+		t.Fatalf("limits %+v, and the row that is refused is %q", before, h.Poison)
+	}
+	if before.Rows < 0 || before.Bytes < 0 || before.Segments < 0 {
 		t.Fatalf("limits %+v are negative", before)
 	}
 	f.close()

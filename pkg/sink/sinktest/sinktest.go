@@ -28,8 +28,11 @@ type Harness struct {
 	New func(t *testing.T) (sink.Sink, func() []byte)
 	// Broken returns a sink that cannot write; nil where none can be made.
 	Broken func(t *testing.T) sink.Sink
-	// Encode makes a block's data of rows; nil means lines.
+	// Encode makes a block's data of rows, one behind the other; nil means lines.
 	Encode func(rows []string) []byte
+	// Poison is a row that Encode takes and the sink refuses, reading back the
+	// others. A sink whose limits say that it rejects rows has one.
+	Poison string
 
 	Dedup     bool // the rows of a token show once however often they come
 	AtCommit  bool // rows show at Commit, not before
@@ -59,6 +62,9 @@ func Run(t *testing.T, h Harness) {
 		{"limits are constant", limits},
 		{"an ended context fails a write, whole or not at all", ended},
 		{"errors are marked", marked},
+		{"refused rows are told, and the others are durable", refused},
+		{"a block of which rows were refused is answered alike again", refusedAgain},
+		{"a refused row leaves the blocks behind it alone", refusedApart},
 	} {
 		t.Run(c.law, func(t *testing.T) { c.test(t, h) })
 	}
@@ -94,13 +100,25 @@ func (f *fixture) block(u unit.ID, series, segment, n int) *sink.Block {
 }
 
 func (f *fixture) blockOf(u unit.ID, series, segment int, rows ...string) *sink.Block {
+	f.t.Helper()
 	data := f.h.Encode(rows)
+	ends, end := make([]int, len(rows)), base
+	for i := range rows {
+		end += len(f.h.Encode(rows[i : i+1]))
+		ends[i] = end
+	}
+	if end != base+len(data) {
+		f.t.Fatalf("%d rows encoded one by one are %d bytes, together %d", len(rows), end-base, len(data))
+	}
 	return &sink.Block{
 		Unit: u, Series: series, Segment: segment,
 		Token: sink.Token(u, "suite", series, segment, 0, data),
-		Rows:  len(rows), Data: data,
+		Rows:  len(rows), Data: data, Ends: ends, Base: base,
 	}
 }
+
+// base is where blocks begin in what they are said to be cut from.
+const base = 1000
 
 func (f *fixture) write(blocks ...*sink.Block) {
 	f.t.Helper()

@@ -124,6 +124,63 @@ func (s *broken) read() []byte {
 	return slices.Concat(s.rows...)
 }
 
+// picky refuses poison.
+type picky struct{ broken }
+
+func (s *picky) Limits() sink.Limits {
+	l := s.broken.Limits()
+	l.Rejects = s.fault != "hides that it rejects"
+	return l
+}
+
+func (s *picky) Write(ctx context.Context, b *sink.Block) error {
+	r, rest := s.refuse(b)
+	if len(r.Rows) == 0 {
+		return s.broken.Write(ctx, b)
+	}
+	repeated := s.seen[b.Token]
+	if err := s.broken.Write(ctx, rest); err != nil {
+		return err
+	}
+	switch {
+	case s.fault == "drops refused rows without a word", s.fault == "forgets refusals" && repeated:
+		return nil
+	case s.fault == "refuses blocks for a row":
+		return failure.New(failure.Unit, failure.SinkRejected, errors.New("poison"))
+	case s.fault == "marks its refusals":
+		return failure.New(failure.Unit, failure.SinkRejected, r)
+	}
+	return r
+}
+
+// refuse returns the refused rows of b, and b without them.
+func (s *picky) refuse(b *sink.Block) (*sink.Rejected, *sink.Block) {
+	r, rest := new(sink.Rejected), *b
+	rest.Data = nil
+	for i := range b.Rows {
+		row := b.Row(i)
+		if string(row) != "poison\n" || s.fault == "rejects the first row only" && len(r.Rows) > 0 {
+			rest.Data = append(rest.Data, row...)
+			continue
+		}
+		refused := sink.RejectedRow{Index: i, Detail: "it is poison", Text: bytes.Clone(row)}
+		switch s.fault {
+		case "writes refused rows":
+			rest.Data = append(rest.Data, row...)
+		case "numbers rows from 1":
+			refused.Index++
+		case "does not say why":
+			refused.Detail = ""
+		case "does not show the row":
+			refused.Text = nil
+		case "changes its words":
+			refused.Detail += strings.Repeat("!", s.calls)
+		}
+		r.Rows = append(r.Rows, refused)
+	}
+	return r, &rest
+}
+
 // dead never writes.
 type dead struct {
 	broken
@@ -141,9 +198,10 @@ func TestHarness(t *testing.T) {
 	sinktest.Run(t, sinktest.Harness{
 		Dedup: true,
 		New: func(*testing.T) (sink.Sink, func() []byte) {
-			s := &broken{fault: fault, seen: map[string]bool{}, pending: map[string][][]byte{}}
+			s := &picky{broken: broken{fault: fault, seen: map[string]bool{}, pending: map[string][][]byte{}}}
 			return s, s.read
 		},
+		Poison: "poison",
 		Broken: func(*testing.T) sink.Sink {
 			err := errors.New("no route")
 			switch fault {
@@ -165,7 +223,9 @@ func TestSuite(t *testing.T) {
 		"drops every fourth block", "keeps the caller's buffer", "writes row by row", "turns the order round",
 		"shows at commit only", "drops later series", "refuses an empty commit", "repeats rows at a second commit",
 		"forgets tokens at commit", "has limits that move", "drops rows at close", "marks nothing",
-		"acks what it cannot write",
+		"acks what it cannot write", "hides that it rejects", "drops refused rows without a word",
+		"refuses blocks for a row", "marks its refusals", "writes refused rows", "numbers rows from 1",
+		"does not say why", "does not show the row", "forgets refusals", "changes its words", "rejects the first row only",
 	} {
 		t.Run("a sink that "+fault+" fails", func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHarness$")

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/intake"
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// Announced is the source of a stack's continuous job, whose objects are
+// announced.
+type Announced struct {
+	Job            string // called like the pipeline
+	Bucket, Prefix string
+
+	listing *Listing
+	bucket  intake.Bucket
+}
+
+// OpenAnnounced opens the source that c describes, in a bucket. It reads nothing.
+func OpenAnnounced(ctx context.Context, c Config, p Pipeline) (*Announced, error) {
+	l, err := OpenListing(ctx, c, p, control.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	b, ok := l.bucket.(intake.Bucket)
+	if !ok {
+		return nil, fmt.Errorf("source: %T cannot look at single objects, as a continuous job must", l.bucket)
+	}
+	job := c.Pipeline.Name + "-live"
+	if err := ledger.CheckName(job); err != nil {
+		return nil, fmt.Errorf("pipeline.name: the continuous job is called after it: %w", err)
+	}
+	return &Announced{Job: job, Bucket: l.place.Bucket, Prefix: l.place.Prefix, listing: l, bucket: b}, nil
+}
+
+// Outside is that of Listing.
+func (a *Announced) Outside(url string) error { return a.listing.Outside(url) }
+
+// Start is what the job is opened with.
+func (a *Announced) Start(token string, cutoff time.Time) ledger.Start {
+	return ledger.Start{Token: token, Digests: a.listing.Digests, Cutoff: cutoff}
+}
+
+// Intake returns the job's intake, which enters into l and sends to f. What o
+// leaves open of source and job is a's.
+func (a *Announced) Intake(l ledger.Intaker, f feed.Sender, o intake.Options) *intake.Intake {
+	from := a.listing.options
+	o.Job, o.Bucket, o.Filter, o.Target = a.Job, a.Bucket, from.Filter, from.Target
+	o.Cut, o.Head, o.Cuttable = from.Cut, from.Head, from.Cuttable
+	o.Start = a.Start("", time.Time{})
+	return intake.New(l, f, a.bucket, o)
+}

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/control/awscontrol"
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// notice is how long notifications take to begin, at most, once a bucket was told
+// of them.
+const notice = 5 * time.Minute
+
+func bucketCommand(std stdio) *cobra.Command {
+	var f stackFlags
+	c := &cobra.Command{
+		Use:   "bucket",
+		Short: "Wire a bucket's notifications to a stack",
+		Long: `Bucket commands make the stack's source bucket tell the stack's intake of each new
+object, or no longer. The configuration of the bucket's notifications is read, merged
+and written: entries of others stay as they are, and what changes is shown first.`,
+	}
+	f.flags(c, std)
+	c.AddCommand(bucketConnectCommand(&f, std), bucketDisconnectCommand(&f, std))
+	return c
+}
+
+// bucketFlags are those of both commands.
+type bucketFlags struct {
+	via    string
+	notice time.Duration
+	dryRun bool
+	as     form
+}
+
+func bucketConnectCommand(s *stackFlags, std stdio) *cobra.Command {
+	var f bucketFlags
+	c := &cobra.Command{
+		Use:   "connect",
+		Short: "Have the bucket tell the stack of new objects",
+		Long: `Connect opens the stack's continuous job, whose cutoff is in five minutes (--notice): S3
+takes a while to begin with notifications. Then it adds an entry to the bucket's notifications,
+for what the stack's pipeline file reads. spate job start JOB --cutoff live reads what
+was there before.
+
+S3 takes no two entries for the same objects. Where there is one already, connect
+--via eventbridge, or have that entry tell an SNS topic that the stack knows
+(NotificationTopicArn).
+
+Exit codes: 0 it is connected; 1 it is not; 2 the command line is wrong; 130
+interrupted. It may be given again.`,
+		Example: "  spate bucket connect --stack logs\n  spate bucket connect --stack logs --via eventbridge",
+		Args:    noArgument,
+		RunE: func(c *cobra.Command, _ []string) error {
+			via := awscontrol.Via(f.via)
+			if via != awscontrol.ViaQueue && via != awscontrol.ViaEventBridge {
+				return fmt.Errorf("--via %s: want %s or %s", f.via, awscontrol.ViaQueue, awscontrol.ViaEventBridge)
+			}
+			return s.ask(c.Context(), std, "connect", func(stack *control.Control) error {
+				return connectBucket(c.Context(), stack, via, f, std)
+			})
+		},
+	}
+	c.Flags().DurationVar(&f.notice, "notice", notice, "`TIME` until the cutoff, which the notifications must have begun by")
+	c.Flags().StringVar(&f.via, "via", string(awscontrol.ViaQueue), "`WAY` of the notifications: s3 (to the queue), eventbridge (by the stack's rule)")
+	completeFlag(c, "via", string(awscontrol.ViaQueue), string(awscontrol.ViaEventBridge))
+	f.flags(c)
+	return c
+}
+
+func bucketDisconnectCommand(s *stackFlags, std stdio) *cobra.Command {
+	var f bucketFlags
+	c := &cobra.Command{
+		Use:   "disconnect",
+		Short: "Have the bucket no longer tell the stack",
+		Long: `Disconnect takes the stack's own entry off the bucket's notifications, and turns its
+rule off. The job stays open: what was announced is read. That the bucket tells
+EventBridge stays as well, since others may listen there.
+
+Exit codes: 0 it is disconnected; 1 it is not; 2 the command line is wrong; 130
+interrupted. It may be given again.`,
+		Example: "  spate bucket disconnect --stack logs",
+		Args:    noArgument,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.ask(c.Context(), std, "disconnect", func(stack *control.Control) error {
+				return disconnectBucket(c.Context(), stack, f, std)
+			})
+		},
+	}
+	f.flags(c)
+	return c
+}
+
+func (f *bucketFlags) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	formFlag(c, &f.as)
+}
+
+// connectedBucket is what the bucket commands print.
+type connectedBucket struct {
+	Bucket  string    `json:"bucket"`
+	Prefix  string    `json:"prefix"`
+	Job     string    `json:"job"`
+	Cutoff  time.Time `json:"cutoff,omitzero"`
+	Changes []string  `json:"changes"` // lines of the configuration: + new, - gone
+	Written bool      `json:"written"`
+}
+
+// connectBucket opens the job before the bucket is told, so that its cutoff stands
+// before the first notification.
+func connectBucket(ctx context.Context, stack *control.Control, via awscontrol.Via, f bucketFlags, std stdio) error {
+	a, err := stack.Intake(ctx, control.IntakeRequest{})
+	if err != nil {
+		return err
+	}
+	w, err := wiring(stack, a, via)
+	if err != nil {
+		return err
+	}
+	bucket, err := std.notifications(ctx)
+	if err != nil {
+		return err
+	}
+	change, err := bucket.Connect(ctx, w)
+	if err != nil {
+		return err
+	}
+	if !f.dryRun {
+		if a.State != ledger.Running {
+			open := control.IntakeRequest{Open: true, Token: rand.Text(), Cutoff: time.Now().Add(f.notice).Truncate(time.Second).UTC()}
+			if a, err = stack.Intake(ctx, open); err != nil {
+				return err
+			}
+		}
+		if err := bucket.Apply(ctx, change); err != nil {
+			return err
+		}
+	}
+	done := connectedBucket{a.Bucket, a.Prefix, a.Job, a.Cutoff, change.Lines(), !f.dryRun}
+	return done.print(f.as, std, "connected: job "+a.Job+" reads what is put from now on")
+}
+
+func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
+	a, err := stack.Intake(ctx, control.IntakeRequest{})
+	if err != nil {
+		return err
+	}
+	w, err := wiring(stack, a, awscontrol.ViaQueue)
+	if err != nil {
+		return err
+	}
+	bucket, err := std.notifications(ctx)
+	if err != nil {
+		return err
+	}
+	change, err := bucket.Disconnect(ctx, w)
+	if err != nil {
+		return err
+	}
+	if !f.dryRun {
+		if err := bucket.Apply(ctx, change); err != nil {
+			return err
+		}
+	}
+	done := connectedBucket{a.Bucket, a.Prefix, a.Job, time.Time{}, change.Lines(), !f.dryRun}
+	return done.print(f.as, std, "disconnected: spate job cancel "+a.Job+" ends the job as well")
+}
+
+// wiring is that of the intake's bucket to the stack.
+func wiring(stack *control.Control, a control.IntakeAnswer, via awscontrol.Via) (awscontrol.Wiring, error) {
+	queue, rule, err := stack.Notified()
+	if err != nil {
+		return awscontrol.Wiring{}, err
+	}
+	if via == awscontrol.ViaEventBridge && rule == "" {
+		return awscontrol.Wiring{}, errors.New("the stack names no rule for notifications: deploy it with this version's template, or give --rule")
+	}
+	return awscontrol.Wiring{Bucket: a.Bucket, Prefix: a.Prefix, ID: "spate-" + a.Job, Queue: queue, Rule: rule, Via: via}, nil
+}
+
+func (b *connectedBucket) print(as form, std stdio, end string) error {
+	if as == asJSON {
+		return writeJSON(std.stdout, b)
+	}
+	fmt.Fprintf(std.stdout, "notifications of s3://%s/%s\n", b.Bucket, b.Prefix)
+	for _, line := range b.Changes {
+		fmt.Fprintf(std.stdout, "  %s\n", line)
+	}
+	if !b.Written {
+		end = "nothing was changed"
+	}
+	if !b.Cutoff.IsZero() {
+		end += fmt.Sprintf("; its cutoff is %s", b.Cutoff.UTC().Format(time.RFC3339))
+	}
+	_, err := fmt.Fprintln(std.stdout, end)
+	return err
+}

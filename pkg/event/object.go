@@ -1,0 +1,84 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// object takes what is told of the object, the key decoded, or says what is bad
+// about it. The bucket is there.
+func (r *Record) object(key string, size json.RawMessage, etag, version, sequencer text) (err error) {
+	switch {
+	case r.Bucket == "":
+		return errors.New("no bucket")
+	case len(r.Bucket) > maxName:
+		return fmt.Errorf("bucket %q: %d bytes of at most %d", short(r.Bucket), len(r.Bucket), maxName)
+	case key == "":
+		return errors.New("no key")
+	case len(key) > maxName:
+		return fmt.Errorf("key %q: %d bytes of at most %d", short(key), len(key), maxName)
+	case len(version) > maxName:
+		return fmt.Errorf("key %q: a version id of %d bytes", short(key), len(version))
+	}
+	if r.Size, err = sizeOf(size); err != nil {
+		return fmt.Errorf("key %q: %w", short(key), err)
+	}
+	if r.ETag, err = quote(string(etag)); err != nil {
+		return fmt.Errorf("key %q: %w", short(key), err)
+	}
+	r.Key, r.Sequencer = key, string(sequencer)
+	if version != "null" { // which is how an object is called that a bucket had before it kept versions
+		r.Version = string(version)
+	}
+	return nil
+}
+
+// sizeOf is -1 where nothing is told.
+func sizeOf(raw json.RawMessage) (int64, error) {
+	if !given(raw) {
+		return -1, nil
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n < 0 {
+		return -1, fmt.Errorf("size %s is not a number of bytes", short(string(raw)))
+	}
+	return n, nil
+}
+
+// quote gives an ETag the quotes that S3 leaves out of its events alone: they are
+// part of it everywhere else, and so of what is claimed and asked for.
+func quote(etag string) (string, error) {
+	bare := etag
+	if n := len(etag); n >= 2 && etag[0] == '"' && etag[n-1] == '"' {
+		bare = etag[1 : n-1]
+	}
+	if bare == "" {
+		return "", nil
+	}
+	if len(bare) > maxName-2 || strings.ContainsFunc(bare, func(c rune) bool { return c <= ' ' || c == '"' || c == 0x7f }) {
+		return "", fmt.Errorf("ETag %q cannot be asked for", short(etag))
+	}
+	return `"` + bare + `"`, nil
+}
+
+// timeOf is zero where no time is told.
+func timeOf(t text) time.Time {
+	when, err := time.Parse(time.RFC3339, string(t))
+	if err != nil {
+		return time.Time{}
+	}
+	return when.UTC()
+}
+
+// short is s as far as an error should show it.
+func short(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
+}

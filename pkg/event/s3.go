@@ -1,0 +1,99 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/failure"
+)
+
+// s3Record is a record as S3 writes it, and what is compatible with it.
+type s3Record struct {
+	Version text            `json:"eventVersion"`
+	Source  text            `json:"eventSource"`
+	Time    text            `json:"eventTime"`
+	Name    text            `json:"eventName"`
+	S3      json.RawMessage `json:"s3"`
+}
+
+type s3Entity struct {
+	Bucket struct {
+		Name text `json:"name"`
+	} `json:"bucket"`
+	Object struct {
+		Key       text            `json:"key"`
+		Size      json.RawMessage `json:"size"`
+		ETag      text            `json:"eTag"`
+		Version   text            `json:"versionId"`
+		Sequencer text            `json:"sequencer"`
+	} `json:"object"`
+}
+
+func decodeS3(raw json.RawMessage) ([]Record, error) {
+	var each []json.RawMessage
+	if err := json.Unmarshal(raw, &each); err != nil {
+		return nil, errors.New("Records is not an array")
+	}
+	switch n := len(each); {
+	case n == 0:
+		return nil, errors.New("Records is empty")
+	case n > MaxRecords:
+		return nil, fmt.Errorf("%d records of at most %d", n, MaxRecords)
+	}
+	records := make([]Record, len(each))
+	for i, raw := range each {
+		r := &records[i]
+		r.raw = raw
+		r.Err = r.fromS3(raw)
+	}
+	return records, nil
+}
+
+func (r *Record) fromS3(raw json.RawMessage) error {
+	var s s3Record
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return errors.New("the record is not a JSON object")
+	}
+	r.Size = -1
+	r.Name, r.Time = string(s.Name), timeOf(s.Time)
+	// What is compatible with S3 names itself in the place of aws.
+	if s.Source != "" && !strings.HasSuffix(string(s.Source), ":s3") {
+		return fmt.Errorf("a record of %q is none of S3", short(string(s.Source)))
+	}
+	if !major(s.Version, "2") {
+		return fmt.Errorf("event version %q and this build reads 2.x", short(string(s.Version)))
+	}
+	if s.Name == "" {
+		return errors.New("a record of no event")
+	}
+	var e s3Entity
+	if err := json.Unmarshal(s.S3, &e); err == nil {
+		r.Bucket = string(e.Bucket.Name)
+	} else if r.created() {
+		return errors.New("a record without a bucket and an object")
+	}
+	if !r.created() {
+		r.Ignored = failure.NotCreated
+		return nil
+	}
+	key, err := url.QueryUnescape(string(e.Object.Key))
+	if err != nil {
+		return fmt.Errorf("key %q: %w", short(string(e.Object.Key)), err)
+	}
+	o := &e.Object
+	return r.object(key, o.Size, o.ETag, o.Version, o.Sequencer)
+}
+
+// created reports whether the event is one of an object's creation, by any means.
+func (r *Record) created() bool {
+	return strings.HasPrefix(strings.TrimPrefix(r.Name, "s3:"), "ObjectCreated:")
+}
+
+// major reports whether a version is that one or a minor one of it.
+func major(v text, want string) bool {
+	m, _, _ := strings.Cut(string(v), ".")
+	return m == want
+}

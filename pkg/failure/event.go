@@ -1,0 +1,16 @@
+package failure
+
+// Reasons of an event that nothing is read for.
+const (
+	UnparsableEvent Reason = "unparsable_event" // refused: a dead letter of the intake
+	Test            Reason = "test"             // says only that a notification was configured
+	NotCreated      Reason = "not_created"      // of a deletion, a restore, a tag
+	OtherBucket     Reason = "other_bucket"
+	OutsidePrefix   Reason = "outside_prefix"
+	Excluded        Reason = "excluded"
+	Directory       Reason = "directory"
+	Empty           Reason = "empty"
+	Repeated        Reason = "repeated"      // a unit has the object version
+	Overwritten     Reason = "overwritten"   // another version took the place of this one before anything was known of it
+	BeforeCutoff    Reason = "before_cutoff" // a listed job reads the object
+)

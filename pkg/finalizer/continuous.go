@@ -1,0 +1,68 @@
+package finalizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+// shortest is the least time that what goes through a job is measured by.
+const shortest = 30 * time.Second
+
+// mind looks after a continuous job. It has no end to prove: there is only what
+// is due, in the order that a look at a listed one has, and then the units that
+// nobody works on, each by itself.
+func (s *Shared) mind(ctx context.Context, meta ledger.Meta) error {
+	l := &look{Shared: s, meta: meta}
+	if err := l.measure(ctx); err != nil {
+		return err
+	}
+	if meta.Halt != nil {
+		return l.probe(ctx)
+	}
+	if err := errors.Join(l.todos(ctx), l.keys(ctx), l.sweep(ctx)); err != nil {
+		return err
+	}
+	return l.stale(ctx)
+}
+
+// measure writes down what went through the job since the last look. Two that
+// are close together measure nothing; the second one leaves all as it is.
+func (l *look) measure(ctx context.Context) (err error) {
+	if l.seen, err = l.progress(ctx, l.meta); err != nil {
+		return err
+	}
+	if l.watch, err = l.ledger.Watch(ctx, l.meta.Job); err != nil {
+		return fmt.Errorf("read watch of job %s: %w", l.meta.Job, err)
+	}
+	l.now = time.Now().Round(0)
+	w := &l.watch
+	again := w.Run == l.meta.Run && !w.At.IsZero()
+	took := l.now.Sub(w.At)
+	if again && took >= 0 && took < shortest {
+		return nil
+	}
+	flow := ledger.Flow{Units: int64(l.seen.Done), Objects: l.seen.Objects, Bytes: l.seen.BytesRead, Records: l.seen.Records}
+	w.PerMinute = ledger.Flow{}
+	if again && took > 0 {
+		w.PerMinute = perMinute(w.Flow, flow, took)
+	}
+	if w.Run != l.meta.Run {
+		w.Since = time.Time{} // nothing of this run was swept
+	}
+	w.Run, w.Generation, w.Beat, w.At, w.Flow = l.meta.Run, l.meta.Generation, l.seen.Beat, l.now, flow
+	return l.remember(ctx)
+}
+
+func perMinute(was, is ledger.Flow, took time.Duration) ledger.Flow {
+	rate := func(was, is int64) int64 {
+		return max(0, int64(float64(is-was)*float64(time.Minute)/float64(took)+0.5))
+	}
+	return ledger.Flow{
+		Units: rate(was.Units, is.Units), Objects: rate(was.Objects, is.Objects),
+		Bytes: rate(was.Bytes, is.Bytes), Records: rate(was.Records, is.Records),
+	}
+}

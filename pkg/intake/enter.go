@@ -1,0 +1,147 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/ledger"
+)
+
+const (
+	atOnce = 8 // units that are entered side by side
+	// rounds bounds how often what others hold part of is packed anew. One round
+	// finds it and the next one enters the rest; more is for what others take
+	// meanwhile.
+	rounds = 6
+)
+
+// enter brings all of ws, which are distinct, into units of the run in m: into
+// new ones, which it enters and sends, or, where a claim is held, into the unit
+// that has it. It returns how many units it sent.
+//
+// Each unit's effects come in one order. It is entered with its claims, in one
+// write, so that no crash leaves a claim on a unit that is not in the ledger, or
+// a unit whose objects another may claim. Then it is sent. A crash, or an error,
+// in between leaves it open and unsent: the messages of its objects were not
+// acked, come again, find the claims held by it and send it; and were they lost
+// too, the schedule finds it open.
+func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent int, err error) {
+	var s sends
+	left := unsettled(ws)
+	for range rounds {
+		each(atOnce, in.pack(m, left), func(g *group) { in.admit(ctx, m, g, &s) })
+		in.repeat(ctx, m, unsettled(left), &s)
+		err = fatal(left)
+		if err == nil && s.moved {
+			s.moved = false
+			m, err = in.renew(ctx, m)
+		}
+		if left = unsettled(left); err != nil || len(left) == 0 {
+			failAll(left, err)
+			return s.units, err
+		}
+	}
+	failAll(left, failure.Errorf(failure.Transient, failure.RetriesExhausted,
+		"enter %d objects, from %q on: others took some of them each time", len(left), left[0].Key))
+	return s.units, nil
+}
+
+// sends is what those who enter side by side have in common.
+type sends struct {
+	mu    sync.Mutex
+	units int  // that were sent; guarded by mu, as all below
+	moved bool // the ledger said that the job is not as it was known
+}
+
+func (s *sends) add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.units += n
+}
+
+func (s *sends) jobMoved() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moved = true
+}
+
+// admit enters and sends a group. What it leaves unsettled is held by others, as
+// its wants then say, or goes into the next round.
+//
+// Enter does not tell whether its unit was there before: the same object put
+// twice, alone each time, gives the same unit twice. Of that one only the ledger
+// knows what the first announcement said, whether it is done, and whether it was
+// overwritten, so it is looked for first; where it is there, it is as if others
+// held the claims. They are entered all the same: who entered the ranges of an
+// object may have ended before the claim.
+func (in *Intake) admit(ctx context.Context, m ledger.Meta, g *group, s *sends) {
+	_, err := in.lookUp(ctx, m, g.first().ID)
+	known := err == nil
+	if err != nil && !errors.Is(err, ledger.ErrNoUnit) {
+		failAll(g.wants, err)
+		return
+	}
+	var held []ledger.Held
+	err = ledger.Retry(ctx, func() (err error) {
+		held, err = in.ledger.Enter(ctx, g.entry)
+		return err
+	})
+	switch {
+	case errors.Is(err, ledger.ErrState):
+		s.jobMoved()
+	case err != nil:
+		failAll(g.wants, fmt.Errorf("enter unit %s: %w", g.first().ID, err))
+	case len(held) > 0:
+		for _, h := range held {
+			g.wants[h.Index].held = &h
+		}
+	case known:
+		each(atOnce, g.wants, func(w *want) { in.claimed(ctx, m, w) })
+	default:
+		in.send(ctx, m, g, s)
+	}
+}
+
+// claimed reads the claim on w, which is there.
+func (in *Intake) claimed(ctx context.Context, m ledger.Meta, w *want) {
+	var h ledger.Held
+	err := ledger.Retry(ctx, func() (err error) {
+		h, err = in.ledger.Claimed(ctx, m.Job, w.id)
+		return err
+	})
+	if err != nil {
+		w.fail(fmt.Errorf("look up the claim on %q: %w", w.Key, err))
+		return
+	}
+	w.held = &h
+}
+
+func (in *Intake) send(ctx context.Context, m ledger.Meta, g *group, s *sends) {
+	ms := make([]feed.Message, len(g.entry.Units))
+	for i, u := range g.entry.Units {
+		ms[i] = feed.Message{ID: u.ID, Job: m.Job, Body: u.Body}
+	}
+	if err := in.deliver(ctx, ms, s); err != nil {
+		failAll(g.wants, err)
+		return
+	}
+	for _, w := range g.wants {
+		w.sent(g.first().ID)
+	}
+}
+
+// deliver puts messages into the feed.
+func (in *Intake) deliver(ctx context.Context, ms []feed.Message, s *sends) error {
+	if len(ms) == 0 {
+		return nil
+	}
+	if err := ledger.Retry(ctx, func() error { return in.sender.Send(ctx, ms...) }); err != nil {
+		return fmt.Errorf("send %d units from %s on: %w", len(ms), ms[0].ID, err)
+	}
+	s.add(len(ms))
+	return nil
+}

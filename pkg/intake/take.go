@@ -1,0 +1,74 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// Taken is what became of an object that was named.
+type Taken struct {
+	// Unit has the object; of one that was cut, its first range's. "" where none
+	// does.
+	Unit unit.ID
+	// Reason is why nothing was sent: repeated, where Unit is done or given up;
+	// or it is not an object of the source. "": Unit was sent.
+	Reason failure.Reason
+	// Err is why neither is so. failure.Member: there is no such object.
+	Err error
+}
+
+// Take brings objects that somebody named into units of the run in m, through the
+// same claims and packing as those that events announce, and says what became of
+// each. One without an ETag, or of a size below 0, is looked up by its key. What
+// is in a unit that is not done is sent again, so a Take may be repeated.
+//
+// The error is one that concerns all of the job; then no result counts.
+func (in *Intake) Take(ctx context.Context, m ledger.Meta, objects []unit.Object) ([]Taken, error) {
+	if err := usable(m); err != nil {
+		return nil, err
+	}
+	ws := make([]*want, len(objects))
+	for i, o := range objects {
+		w := &want{Object: o, again: true}
+		w.Take = 0 // is for the claims to say
+		if ws[i] = w; w.unknown() {
+			w.Size = -1
+		}
+		if !strings.HasPrefix(o.Key, in.opts.Filter.Prefix) {
+			w.ignore(failure.OutsidePrefix)
+			continue
+		}
+		in.selects(w)
+	}
+	units, err := in.take(ctx, m, ws)
+	in.metrics.units.Add(int64(units))
+	if err != nil {
+		return nil, fmt.Errorf("take %d objects for job %s: %w", len(objects), m.Job, err)
+	}
+	taken := make([]Taken, len(ws))
+	for i, w := range ws {
+		if w.as == nil && w.err == nil && w.reason == "" {
+			in.metrics.objects.Add(1)
+		}
+		w = w.stands()
+		taken[i] = Taken{Unit: w.unit, Reason: w.reason, Err: w.err}
+	}
+	return taken, nil
+}
+
+// take brings what is unsettled of ws into units of the run in m.
+func (in *Intake) take(ctx context.Context, m ledger.Meta, ws []*want) (units int, err error) {
+	in.stat(ctx, unsettled(ws))
+	wanted := distinct(unsettled(ws))
+	in.look(ctx, wanted)
+	if err := fatal(ws); err != nil {
+		failAll(ws, err)
+		return 0, err
+	}
+	return in.enter(ctx, m, wanted)
+}

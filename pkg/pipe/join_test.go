@@ -1,0 +1,317 @@
+package pipe_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spate-go/spate/pkg/budget"
+	"github.com/spate-go/spate/pkg/chain"
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/frame"
+	"github.com/spate-go/spate/pkg/object/memobject"
+	"github.com/spate-go/spate/pkg/pipe"
+	"github.com/spate-go/spate/pkg/segment"
+	"github.com/spate-go/spate/pkg/sink"
+	"github.com/spate-go/spate/pkg/sink/capturesink"
+	"github.com/spate-go/spate/pkg/unit"
+)
+
+// written are the blocks that a sink was given, each once.
+func written(s *capturesink.Sink) []sink.Block {
+	var all []sink.Block
+	for _, c := range s.Calls() {
+		if c.Op == capturesink.Write && !slices.ContainsFunc(all, func(b sink.Block) bool { return b.Token == c.Block.Token }) {
+			all = append(all, c.Block)
+		}
+	}
+	return all
+}
+
+func joining(n int) capturesink.Options {
+	return capturesink.Options{Dedup: true, Limits: sink.Limits{Segments: n}}
+}
+
+// A group of members ends a segment and no block; a block ends where its
+// segments are as many as the sink joins, and with the series.
+func TestABlockIsThatOfItsSegmentsTogether(t *testing.T) {
+	k := newKit(t)
+	u := k.unit( // segments: 1 of two members, 1, 3 and a rest, 1
+		k.bucket.Put("a", lines("a", 100, 100)), k.bucket.Put("b", lines("b", 1500, 4000)), k.bucket.Put("c", lines("c", 1500, 4000)),
+		k.bucket.Put("d.gz", zipped(t, lines("d", 7000, 4000))), k.bucket.Put("e", lines("e", 4500, 4000)))
+	k.rest(k.pipe(joining(0)), u)
+	single := written(k.sink)
+	for _, n := range []int{1, 2, 3, 8} {
+		t.Run(fmt.Sprint(n, " segments"), func(t *testing.T) {
+			k.t = t
+			k.rest(k.pipe(joining(n)), u)
+			got := written(k.sink)
+			if want := (len(single) + n - 1) / n; len(got) != want {
+				t.Fatalf("%d blocks, want %d of %d segments", len(got), want, len(single))
+			}
+			for i, b := range got {
+				var data []byte
+				for _, s := range single[i*n : min(i*n+n, len(single))] {
+					data = append(data, s.Data...)
+				}
+				if b.Segment != i*n || b.Part != 0 || !bytes.Equal(b.Data, data) {
+					t.Errorf("block %d: %d.%d of %d bytes, want %d", i, b.Segment, b.Part, len(b.Data), len(data))
+				}
+				if want := sink.Token(u.ID(), "out", 0, b.Segment, 0, b.Data); b.Token != want {
+					t.Errorf("token %s, want %s", b.Token, want)
+				}
+				if row := b.Row(b.Rows - 1); !bytes.HasSuffix(b.Data, row) || bytes.Count(row, []byte("\n")) != 1 {
+					t.Errorf("block %d ends with row %.40q", i, row)
+				}
+			}
+		})
+	}
+}
+
+// INV-3: what memory there is decides how often a unit is begun, not where its
+// blocks end.
+func TestJoinedBlocksAreTheSameUnderAnyMemory(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 100, 700)), k.bucket.Put("b.gz", zipped(t, lines("b", 10_000, 4000))), k.bucket.Put("c", lines("c", 1000, 4000)))
+	for _, n := range []int{2, 3, 8} {
+		k.config.Budget = budget.New(512 << 20)
+		k.rest(k.pipe(joining(n)), u)
+		want := k.tokens()
+		floor := pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: n})
+		k.bucket.Wrap = func(_ context.Context, r memobject.Request, b memobject.Body) memobject.Body { return trickle{b} }
+		for _, memory := range []int64{floor, floor + 1, floor + 20<<20, 2 * floor} {
+			for _, held := range []int64{0, min(memory-20<<20, 30<<20)} { // by others, for a while
+				k.config.Budget = budget.New(memory)
+				p := k.pipe(joining(n))
+				if held > 0 {
+					b := k.config.Budget
+					_ = b.TryAcquire(held)
+					time.AfterFunc(20*time.Millisecond, func() { b.Release(held) })
+				}
+				if k.rest(p, u); !slices.Equal(k.tokens(), want) {
+					t.Fatalf("%d joined under %d: %v, want %v", n, memory, k.tokens(), want)
+				}
+			}
+		}
+		k.bucket.Wrap = nil
+	}
+}
+
+// Memory is bounded by configuration (INV-6): whenever a sink looks, what lives
+// is within the budget.
+func TestJoinedRowsStayWithinTheBudget(t *testing.T) {
+	const n = 4
+	k := newKit(t)
+	k.config.Chain = chain.Raw("\n")
+	u := k.unit(k.bucket.Put("a", lines("a", 20_000, 4000))) // 9.5 segments
+	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: n}) + n*9<<20)
+	before := live()
+	var most int64
+	s := &watching{limits: sink.Limits{Segments: n}, at: func(*sink.Block) { most = max(most, live()-before) }}
+	k.config.Sinks = []pipe.NamedSink{{Name: "out", Type: "watch", Sink: s}}
+	p := pipe.New(k.config)
+	for range 3 {
+		k.rest(p, u)
+	}
+	if size := k.config.Budget.Size(); most > size {
+		t.Errorf("%d bytes live, of a budget of %d", most, size)
+	}
+	if most < n*segment.Bytes {
+		t.Errorf("%d bytes live with %d segments at hand: nothing was measured", most, n)
+	}
+	// What nobody uses is not kept: a segment's buffers for the next unit at most.
+	runtime.GC()
+	if idle := live() - before; idle > 24<<20 {
+		t.Errorf("%d bytes live between units", idle)
+	}
+	runtime.KeepAlive(p)
+}
+
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// watching is a sink that looks at blocks.
+type watching struct {
+	limits sink.Limits
+	at     func(*sink.Block)
+}
+
+func (s *watching) Write(_ context.Context, b *sink.Block) error { s.at(b); return nil }
+func (s *watching) Commit(context.Context, unit.ID, int) error   { return nil }
+func (s *watching) Limits() sink.Limits                          { return s.limits }
+func (s *watching) Close() error                                 { return nil }
+
+// A unit of one segment asks for no more than it did when nothing was joined.
+func TestSmallUnitsAreReadSideBySideUnderTheFloorOfALargeOne(t *testing.T) {
+	const together = 4
+	k := newKit(t)
+	limits := sink.Limits{Segments: 8}
+	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), limits))
+	var meet sync.WaitGroup
+	meet.Add(together)
+	k.config.Sinks = []pipe.NamedSink{{Name: "out", Type: "watch", Sink: &watching{limits: limits, at: func(*sink.Block) {
+		meet.Done()
+		meet.Wait()
+	}}}}
+	p := pipe.New(k.config)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range together {
+		u := k.unit(k.bucket.Put(fmt.Sprint("a", i), lines("a", 1500, 4000)))
+		wg.Go(func() {
+			if _, err := p.Rest(ctx, whole(u), nil, nil); err != nil {
+				t.Errorf("rest: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// No unit waits for memory while it holds some.
+func TestUnitsThatOutgrowTheMemoryTogetherAllEnd(t *testing.T) {
+	const units, n = 4, 3
+	k := newKit(t)
+	floor := pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: n})
+	for _, memory := range []int64{floor, floor + 9<<20, 2*floor - 1} {
+		k.config.Budget = budget.New(memory)
+		p := k.pipe(joining(n))
+		var wg sync.WaitGroup
+		for i := range units {
+			u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), lines(fmt.Sprint("u", i), 9000, 4000)))
+			wg.Go(func() {
+				if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
+					t.Errorf("rest: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := len(k.sink.Rows()); got != units*9000 {
+			t.Errorf("%d rows under %d", got, memory)
+		}
+		if !k.config.Budget.TryAcquire(memory) {
+			t.Error("some of the budget was not given back")
+		}
+	}
+}
+
+// A unit waits for what its blocks usually come to once, not step by step.
+func TestAUnitThatFindsNoMemoryBeginsAgainOnce(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 18_000, 4000))) // 8.6 segments
+	k.config.Budget = budget.New(pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: 8}))
+	other := k.config.Budget.Size() - 20<<20
+	if !k.config.Budget.TryAcquire(other) {
+		t.Fatal("no budget")
+	}
+	time.AfterFunc(50*time.Millisecond, func() { k.config.Budget.Release(other) })
+	k.rest(k.pipe(joining(8)), u)
+	firsts := 0
+	for _, r := range k.bucket.Requests() {
+		if r.Off == 0 {
+			firsts++
+		}
+	}
+	if firsts > 2 {
+		t.Errorf("begun %d times", firsts)
+	}
+	if got := len(k.sink.Rows()); got != 18_000 {
+		t.Errorf("%d rows", got)
+	}
+}
+
+func TestTheFloorHoldsAllThatIsJoined(t *testing.T) {
+	f := frame.NDJSON(1 << 20)
+	one, eight := pipe.Floor(f, sink.Limits{}), pipe.Floor(f, sink.Limits{Segments: 8})
+	if d := eight - one; d < 7*segment.Bytes || d > 7*(segment.Bytes+1<<20) {
+		t.Errorf("seven more segments are %d bytes", d)
+	}
+	if two := pipe.Floor(f, sink.Limits{Segments: 8}, sink.Limits{}); two-eight != eight-one-6*(two-eight) {
+		t.Errorf("a second sink adds %d to %d", two-eight, eight)
+	}
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 18_000, 4000)))
+	k.config.Budget = budget.New(eight - 9<<20)
+	_, err := k.pipe(joining(8)).Rest(t.Context(), whole(u), nil, k.found)
+	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.TooLarge {
+		t.Errorf("under less than the floor: %v", err)
+	}
+}
+
+// The number of segments may change between two calls, and the place that the
+// first left is within a block of the second.
+func TestNoTwoBlocksHaveOnePlaceWhenTheNumberOfSegmentsChanges(t *testing.T) {
+	k := newKit(t)
+	row := append(bytes.Repeat([]byte("x"), 1<<16-1), '\n') // so that segments are alike
+	u := k.unit(k.bucket.Put("a", bytes.Repeat(row, 128*5)))
+	r := whole(u)
+	r.Until = time.Unix(0, 0)
+	res, err := k.pipe(joining(1)).Rest(t.Context(), r, nil, k.found)
+	if err != nil || res.Cursor == nil || res.Cursor.Segment != 1 {
+		t.Fatalf("%+v, %v", res.Cursor, err)
+	}
+	first := k.tokens()
+	r.From = res.Cursor
+	res, err = k.pipe(joining(2)).Rest(t.Context(), r, nil, k.found)
+	if err != nil || res.Cursor == nil || res.Cursor.Segment != 2 {
+		t.Fatalf("%+v, %v", res.Cursor, err)
+	}
+	if b := written(k.sink); len(b) != 1 || b[0].Segment != 1 || slices.Contains(first, b[0].Token) {
+		t.Errorf("%d.%d %s, behind %v", b[0].Series, b[0].Segment, b[0].Token, first)
+	}
+}
+
+func TestAllSinksHaveAckedRowsWhenItIsTold(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 7500, 4000))) // three segments and a rest
+	p := k.pipe(joining(1))
+	slow := capturesink.New(joining(3))
+	k.config.Sinks = append(k.config.Sinks, pipe.NamedSink{Name: "slow", Type: "capture", Sink: slow})
+	p = pipe.New(k.config)
+	r := whole(u)
+	told := make(chan int, 9)
+	r.Acked = func() { told <- len(written(slow)) }
+	if _, err := p.Rest(t.Context(), r, nil, k.found); err != nil || len(told) != 1 {
+		t.Fatalf("told %d times, %v", len(told), err)
+	}
+	if n := <-told; n != 1 {
+		t.Errorf("told after %d blocks of the slower sink", n)
+	}
+}
+
+// A sink that has nothing to write does not hold up the reading: the write
+// before goes on meanwhile.
+func TestReadingGoesOnWhileASinkWritesItsJoinedBlock(t *testing.T) {
+	k := newKit(t)
+	u := k.unit(k.bucket.Put("a", lines("a", 11_000, 4000))) // five segments and a rest
+	read := make(chan struct{})
+	k.bucket.Wrap = func(_ context.Context, r memobject.Request, b memobject.Body) memobject.Body {
+		if r.Off >= 5*segment.Bytes { // asked for in the fifth segment
+			close(read)
+		}
+		return b
+	}
+	first := true
+	k.config.Sinks = []pipe.NamedSink{{Name: "out", Type: "watch", Sink: &watching{limits: sink.Limits{Segments: 2}, at: func(*sink.Block) {
+		if !first {
+			return
+		}
+		first = false
+		select {
+		case <-read:
+		case <-time.After(20 * time.Second):
+			t.Error("the reading waits for the write")
+		}
+	}}}}
+	k.rest(pipe.New(k.config), u)
+}

@@ -1,0 +1,88 @@
+package clickhousesink
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// exception is an error that a server answered with.
+type exception struct {
+	status int
+	code   int // the server's; 0: it gave none, so it may be no ClickHouse
+	text   string
+}
+
+func (e *exception) Error() string {
+	switch {
+	case e.code != 0:
+		return fmt.Sprintf("code %d: %s", e.code, e.text)
+	case e.text == "":
+		return fmt.Sprintf("status %d", e.status)
+	}
+	return fmt.Sprintf("status %d: %s", e.status, e.text)
+}
+
+const maxText = 600 // bytes of a server's message that are shown
+
+var (
+	codeText  = regexp.MustCompile(`Code: (\d+)[.,]`)
+	codeStart = regexp.MustCompile(`^(?:\s*Code: \d+[.,]\s*(?:e\.displayText\(\) = )?(?:DB::Exception: )?)+`)
+	codeEnd   = regexp.MustCompile(`(?s)\s*(?:\([A-Z0-9_]+\)\s*)?(?:\(version [^)]*(?:\([^)]*\))?\)|, e\.what\(\) = .*)?\s*$`)
+)
+
+// fault is the exception that an answer holds, nil if none. It may be in the
+// status, in a header, in a trailer, or, where the status was sent before it
+// happened, at the end of the text.
+func (a *answer) fault(hide func(string) string) *exception {
+	code, _ := strconv.Atoi(a.header.Get("X-ClickHouse-Exception-Code"))
+	text := a.text
+	at := codeText.FindSubmatchIndex(text)
+	if i := bytes.LastIndex(text, []byte("Code: ")); a.status == http.StatusOK && i >= 0 {
+		if at = codeText.FindSubmatchIndex(text[i:]); at != nil {
+			text = text[i:]
+		}
+	}
+	if code == 0 && at != nil {
+		code, _ = strconv.Atoi(string(text[at[2]:at[3]]))
+	}
+	if code == 0 && a.status == http.StatusOK {
+		return nil
+	}
+	return &exception{a.status, code, hide(tidy(text))}
+}
+
+// empty reports whether an insert's answer is the one that says it is stored: no
+// text, from a server that calls itself ClickHouse. Whatever else answers 200
+// has stored nothing.
+func (a *answer) empty() bool {
+	if len(bytes.TrimSpace(a.text)) > 0 {
+		return false
+	}
+	for name := range a.header {
+		if strings.HasPrefix(strings.ToLower(name), "x-clickhouse-") {
+			return true
+		}
+	}
+	return false
+}
+
+// tidy is a message on one line, without what code and version say already.
+func tidy(text []byte) string {
+	s := strings.ToValidUTF8(string(text[:min(len(text), 8*maxText)]), "?")
+	s = codeStart.ReplaceAllString(s, "")
+	s = codeEnd.ReplaceAllString(s, "")
+	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

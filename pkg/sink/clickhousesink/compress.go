@@ -1,0 +1,143 @@
+package clickhousesink
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func checkLevel(c Compression, level int) error {
+	top := 0
+	switch c {
+	case None, LZ4:
+	case Gzip:
+		top = gzip.BestCompression
+	case Zstd:
+		top = 22
+	default:
+		return wrong("compression %q is none of %s, %s, %s and %s", c, None, Gzip, Zstd, LZ4)
+	}
+	switch {
+	case level == 0 || level > 0 && level <= top:
+		return nil
+	case top == 0:
+		return wrong("level %d: %s has none", level, c)
+	}
+	return wrong("level %d: %s has 1 to %d", level, c, top)
+}
+
+// encoder is a writer that compresses into another, and can begin anew.
+type encoder interface {
+	io.WriteCloser
+	Reset(w io.Writer)
+}
+
+// packing makes compressed readers. Encoders are kept for the next insert.
+type packing struct {
+	compression Compression
+	level       int
+	encoders    sync.Pool // of encoder
+}
+
+// encoding is the bodies' Content-Encoding: none for lz4, whose framing is the
+// server's own.
+func (p *packing) encoding() string {
+	switch p.compression {
+	case Gzip, Zstd:
+		return string(p.compression)
+	case None, LZ4:
+	}
+	return ""
+}
+
+func (p *packing) encoder() encoder {
+	if e, ok := p.encoders.Get().(encoder); ok {
+		return e
+	}
+	switch p.compression {
+	case Gzip:
+		level := p.level
+		if level == 0 {
+			level = gzip.BestSpeed
+		}
+		w, _ := gzip.NewWriterLevel(nil, level) // that was checked
+		return w
+	case Zstd:
+		level := zstd.SpeedFastest
+		if p.level != 0 {
+			level = zstd.EncoderLevelFromZstd(p.level)
+		}
+		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // options that are in range
+		return w
+	case LZ4:
+		return newLZ4Writer()
+	case None:
+	}
+	return nil
+}
+
+// reader compresses src, in pieces, as it is read.
+func (p *packing) reader(src io.Reader) io.Reader {
+	if p.compression == None {
+		return src
+	}
+	r := &packed{p: p, src: src, enc: p.encoder()}
+	r.enc.Reset(&r.out)
+	return r
+}
+
+const piece = 256 << 10 // what is compressed at once
+
+type packed struct {
+	p     *packing
+	src   io.Reader
+	enc   encoder // nil: closed
+	out   bytes.Buffer
+	in    []byte
+	ended bool
+}
+
+func (r *packed) Read(b []byte) (int, error) {
+	for r.out.Len() == 0 {
+		if r.ended || r.enc == nil {
+			return 0, io.EOF
+		}
+		r.out.Reset()
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+	return r.out.Read(b)
+}
+
+// fill compresses the next piece. Writes are to memory and do not fail.
+func (r *packed) fill() error {
+	if r.in == nil {
+		r.in = make([]byte, piece)
+	}
+	n, err := r.src.Read(r.in)
+	if _, e := r.enc.Write(r.in[:n]); e != nil {
+		return e
+	}
+	if err == io.EOF {
+		r.ended = true
+		return r.enc.Close()
+	}
+	return err
+}
+
+// Close gives the encoder to the next insert.
+func (r *packed) Close() error {
+	if c, ok := r.src.(io.Closer); ok {
+		_ = c.Close()
+	}
+	if r.enc != nil {
+		r.enc.Reset(io.Discard)
+		r.p.encoders.Put(r.enc)
+		r.enc = nil
+	}
+	return nil
+}

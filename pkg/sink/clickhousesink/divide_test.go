@@ -1,0 +1,206 @@
+package clickhousesink_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/sink"
+	"github.com/spate-go/spate/pkg/sink/clickhousesink"
+)
+
+// badIDs refuses the rows of these ids.
+func badIDs(bad ...int) func(string) *fault {
+	texts := map[string]bool{}
+	for _, i := range bad {
+		texts[fmt.Sprintf(`{"id":%d,"name":"name %d"}`, i, i)] = true
+	}
+	return poison(func(row string) bool { return texts[row] })
+}
+
+func TestPoisonIsFoundAndTheOthersAreInsertedOnce(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 60 {
+		n := 1 + r.IntN(300)
+		var bad []int
+		for i := range n {
+			if r.IntN(40) == 0 {
+				bad = append(bad, i)
+			}
+		}
+		format := []clickhousesink.Format{clickhousesink.RowBinary, clickhousesink.Native}[r.IntN(2)]
+		t.Run(fmt.Sprintf("%s, %d rows, bad %v", format, n, bad), func(t *testing.T) {
+			s := newServer(t, wide()...)
+			s.events().window = 10_000
+			s.events().refuses = badIDs(bad...)
+			o := options(s)
+			o.Format = format
+			var before []string
+			for delivery := range 3 { // the last two by a process that knows nothing of the first
+				b := block(0, 0, n)
+				err := open(t, o).Write(t.Context(), b)
+				if len(bad) == 0 {
+					if err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					checkRejected(t, err, bad)
+				}
+				if got := sorted(s.contents("db.events")); !slices.Equal(got, sorted(texts(0, n, bad...))) {
+					t.Fatalf("delivery %d: %d rows, want %d", delivery, len(got), n-len(bad))
+				}
+				tokens := s.tokens()
+				if delivery > 0 && !slices.Equal(tokens[:len(tokens)/(delivery+1)], before) {
+					t.Fatalf("delivery %d made other inserts", delivery)
+				}
+				before = tokens[:len(tokens)/(delivery+1)]
+				if unique := slices.Compact(slices.Sorted(slices.Values(before))); len(unique) != len(before) {
+					t.Fatalf("two of %d inserts have one token", len(before))
+				}
+			}
+		})
+	}
+}
+
+func checkRejected(t *testing.T, err error, bad []int) {
+	t.Helper()
+	var got []int
+	for _, r := range rejected(t, err) {
+		got = append(got, r.Index)
+		if want := fmt.Sprintf(`{"id":%d,"name":"name %d"}`, r.Index, r.Index); string(r.Text) != want {
+			t.Errorf("row %d is shown as %s", r.Index, r.Text)
+		}
+		if !strings.HasPrefix(r.Detail, "code 469: Constraint") {
+			t.Errorf("row %d was refused for %q", r.Index, r.Detail)
+		}
+	}
+	if !slices.Equal(got, bad) {
+		t.Errorf("rows %v were rejected, want %v", got, bad)
+	}
+}
+
+// TestNoSingleFaultOfADivisionShows fails the first insert, then the second and
+// so on, each once not applied and once applied with its answer lost. What the
+// Write had settled by then it does not ask again, even of a table that would not
+// know it.
+func TestNoSingleFaultOfADivisionShows(t *testing.T) {
+	bad := []int{3, 21, 22}
+	for _, window := range []int{0, 10_000} {
+		for _, applied := range []bool{false, true} {
+			if window == 0 && applied {
+				continue // nothing but a window tells
+			}
+			for n := 1; ; n++ {
+				s := newServer(t, wide()...)
+				s.events().window = window
+				s.events().refuses = badIDs(bad...)
+				s.script = func(seen int, _ *http.Request) step {
+					switch {
+					case seen != n:
+						return step{}
+					case applied:
+						return step{after: lost}
+					}
+					return step{before: lost}
+				}
+				opened := open(t, options(s))
+				b := block(0, 0, 40)
+				err := opened.Write(t.Context(), b)
+				last := s.seen < n
+				if !last {
+					expect(t, err, failure.Transient, failure.RetriesExhausted, "unexpected EOF")
+					err = opened.Write(t.Context(), b)
+				}
+				checkRejected(t, err, bad)
+				if got := sorted(s.contents("db.events")); !slices.Equal(got, sorted(texts(0, 40, bad...))) {
+					t.Errorf("window %d, insert %d, applied %t: %d rows of 37", window, n, applied, len(got))
+				}
+				again := len(s.tokens())
+				if unique := len(slices.Compact(slices.Sorted(slices.Values(s.tokens())))); again-unique > 1 {
+					t.Errorf("insert %d, applied %t: %d inserts of %d were repeats", n, applied, again-unique, again)
+				}
+				if last {
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestMoreBadRowsThanPoisonFailTheUnit(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.events().refuses = poison(func(string) bool { return true })
+	o := options(s)
+	o.MaxRejected = 7
+	opened := open(t, o)
+	expect(t, opened.Write(t.Context(), block(0, 0, 1000)), failure.Unit, failure.SinkRejected, "more than 7 rows", "code 469")
+	if n := len(s.all()); n > 30 {
+		t.Errorf("it took %d inserts", n)
+	}
+	if got := rejected(t, opened.Write(t.Context(), block(1, 0, 7))); len(got) != 7 {
+		t.Errorf("%d rows", len(got))
+	}
+}
+
+func TestUnderFailNothingIsDivided(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.events().refuses = badIDs(5)
+	o := options(s)
+	o.Rejected = clickhousesink.RejectFail
+	expect(t, open(t, o).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "code 469", "rejected: skip")
+	if n := len(s.all()); n != 1 || len(s.contents("db.events")) != 0 {
+		t.Errorf("%d inserts, %d rows", n, len(s.contents("db.events")))
+	}
+}
+
+// A table has its rows by the time that a view of it fails.
+func TestWhatAViewRefusesIsNotSentUnderOtherTokens(t *testing.T) {
+	view := fault{395, "Value passed to throwIf is non-zero: while pushing to view db.view"}
+	refuse := func(string) *fault { return &view }
+	s := newServer(t, wide()...)
+	s.tables["db.view"] = &table{engine: "MaterializedView", create: "CREATE MATERIALIZED VIEW db.view TO db.target (`id` Int32) AS SELECT id FROM db.events"}
+	s.tables["db.target"] = mergeTree(100, wide()...)
+	s.events().views, s.events().refuses = []string{"view"}, refuse
+	expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "code 395", "view")
+	if n := len(s.all()); n != 1 {
+		t.Errorf("%d inserts", n)
+	}
+	s.events().engine = "Null" // which has none
+	if got := rejected(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10))); len(got) != 10 {
+		t.Errorf("%d rows", len(got))
+	}
+	s.events().views = []string{"view", "second"} // one of which may have
+	s.tables["db.second"] = s.tables["db.view"]
+	expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected)
+}
+
+func TestABlockMadeByHandIsDividedToo(t *testing.T) {
+	for _, format := range []clickhousesink.Format{clickhousesink.RowBinary, clickhousesink.JSONEachRow} {
+		s := newServer(t, column{"line", "String", ""})
+		s.events().refuses = poison(func(row string) bool { return row == "b" })
+		o := options(s)
+		o.Format = format
+		b := &sink.Block{Unit: unitID, Token: "token", Rows: 3, Data: []byte("\x01a\x01b\x01c")}
+		if format == clickhousesink.JSONEachRow {
+			b.Data = []byte("a\nb\nc") // the last line ends with the block
+		}
+		got := rejected(t, open(t, o).Write(t.Context(), b))
+		if len(got) != 1 || got[0].Index != 1 {
+			t.Errorf("%s: %+v", format, got)
+		}
+		b.Rows = 4
+		expect(t, open(t, o).Write(t.Context(), b), failure.Unit, failure.SinkRejected, "3 rows, not 4")
+	}
+	s := newServer(t, wide()...)
+	b := &sink.Block{Unit: unitID, Token: "token", Rows: 1, Data: []byte("\x01\x02")}
+	if err := open(t, options(s)).Write(t.Context(), b); !failure.Is(err, failure.Unit) || errors.Is(err, &sink.Rejected{}) {
+		t.Errorf("got %v", err)
+	}
+}
