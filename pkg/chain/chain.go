@@ -27,7 +27,9 @@ type Batch struct {
 // Output collects rows, a buffer per sink, and what became of the records. The
 // caller empties it between segments.
 type Output struct {
-	Sinks  []Rows // in the order of the pipeline's sinks
+	Sinks []Rows // in the order of the pipeline's sinks
+	// Counts are as if every row were taken: what sinks refuse of them is moved to
+	// Rejected by whoever writes.
 	Counts record.Counts
 	// Rejects takes the records that were rejected, each as a line of a rejects
 	// file, whatever the sinks. Nil: nobody wants them.

@@ -62,18 +62,15 @@ var (
 	errIPv6 = errors.New("it is no IPv6 address")
 )
 
-// maxAddress is the length of the longest text of an address.
-const maxAddress = 45
-
 func (c ipv4) text(dst, s []byte) ([]byte, error) {
-	if len(s) > maxAddress {
+	if b, ok := readIPv4(s); ok {
+		return append(dst, b[3], b[2], b[1], b[0]), nil
+	}
+	b, ok := readIPv6(s)
+	if !ok {
 		return dst, errIPv4
 	}
-	a, err := netip.ParseAddr(string(s))
-	if err != nil {
-		return dst, errIPv4
-	}
-	return c.append(dst, a)
+	return c.append(dst, netip.AddrFrom16(b))
 }
 
 func (ipv4) append(dst []byte, a netip.Addr) ([]byte, error) {
@@ -95,14 +92,15 @@ func (ipv4) render(dst, b []byte) (out, rest []byte) {
 type ipv6 struct{ refuses }
 
 func (c ipv6) text(dst, s []byte) ([]byte, error) {
-	if len(s) > maxAddress {
-		return dst, errIPv6
+	b, ok := readIPv6(s)
+	if !ok {
+		v4, is4 := readIPv4(s)
+		if !is4 {
+			return dst, errIPv6
+		}
+		b = [16]byte{10: 0xFF, 11: 0xFF, 12: v4[0], 13: v4[1], 14: v4[2], 15: v4[3]}
 	}
-	a, err := netip.ParseAddr(string(s))
-	if err != nil {
-		return dst, errIPv6
-	}
-	return c.append(dst, a)
+	return append(dst, b[:]...), nil
 }
 
 func (ipv6) append(dst []byte, a netip.Addr) ([]byte, error) {

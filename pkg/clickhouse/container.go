@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // array is Array: of a JSON array.
@@ -115,7 +116,7 @@ func (c dictionary) render(dst, b []byte) (out, rest []byte) {
 		}
 		start := len(dst)
 		if dst, b = c.key.render(dst, b); dst[start] != '"' {
-			dst = append(append(dst[:start], '"'), append(append([]byte(nil), dst[start:]...), '"')...)
+			dst = append(slices.Insert(dst, start, '"'), '"')
 		}
 		dst, b = c.value.render(append(dst, ':'), b)
 	}

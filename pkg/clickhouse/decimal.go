@@ -16,23 +16,9 @@ type decimal struct {
 
 // decimalType makes Decimal(p, s), Decimal(p) and Decimal32(s) to Decimal256(s).
 func decimalType(n *node) (*Type, error) {
-	precision, scale := 0, 0
-	if p, ok := map[string]int{"Decimal32": 9, "Decimal64": 18, "Decimal128": 38, "Decimal256": 76}[n.name]; ok {
-		args, err := n.numbers(1)
-		if err != nil {
-			return nil, err
-		}
-		precision, scale = p, args[0]
-	} else if n.name == "Decimal" {
-		args, err := n.numbers(max(1, min(len(n.args), 2)))
-		if err != nil {
-			return nil, err
-		}
-		if precision = args[0]; len(args) == 2 {
-			scale = args[1]
-		}
-	} else {
-		return nil, errors.New("it is not known")
+	precision, scale, err := n.digits()
+	if err != nil {
+		return nil, err
 	}
 	if precision < 1 || precision > 76 || scale < 0 || scale > precision {
 		return nil, errors.New("want a precision of 1 to 76 and a scale from 0 to that")
@@ -47,6 +33,25 @@ func decimalType(n *node) (*Type, error) {
 		name: "Decimal", text: fmt.Sprintf("Decimal(%d, %d)", precision, scale), shape: fixed(width),
 		coder: decimal{width: width, scale: scale, limit: power(precision)},
 	}, nil
+}
+
+// digits reads the precision and the scale of a Decimal.
+func (n *node) digits() (precision, scale int, err error) {
+	if p, ok := map[string]int{"Decimal32": 9, "Decimal64": 18, "Decimal128": 38, "Decimal256": 76}[n.name]; ok {
+		args, err := n.numbers(1)
+		if err != nil {
+			return 0, 0, err
+		}
+		return p, args[0], nil
+	}
+	if n.name != "Decimal" {
+		return 0, 0, errors.New("it is not known")
+	}
+	args, err := n.numbers(max(1, min(len(n.args), 2)))
+	if err != nil {
+		return 0, 0, err
+	}
+	return args[0], append(args, 0)[1], nil
 }
 
 func (c decimal) text(dst, s []byte) ([]byte, error) { return c.number(dst, s) }

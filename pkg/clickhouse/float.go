@@ -71,7 +71,7 @@ func exact(s []byte) (float64, bool) {
 func (c float) text(dst, s []byte) ([]byte, error) {
 	switch string(s) {
 	case "nan", "NaN":
-		return c.append(dst, math.NaN()), nil
+		return c.append(dst, math.Float64frombits(0x7FF8<<48)), nil
 	case "inf", "+inf", "Infinity", "+Infinity":
 		return c.append(dst, math.Inf(1)), nil
 	case "-inf", "-Infinity":

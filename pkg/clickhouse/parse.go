@@ -77,9 +77,6 @@ var (
 
 // node reads a type.
 func (p *typeParser) node(depth int) (*node, error) {
-	if depth > maxTypeDepth {
-		return nil, errTypeDepth
-	}
 	name := p.word()
 	if name == "" {
 		return nil, errTypeName
@@ -89,6 +86,9 @@ func (p *typeParser) node(depth int) (*node, error) {
 
 // named reads what follows a type's name.
 func (p *typeParser) named(name string, depth int) (*node, error) {
+	if depth > maxTypeDepth {
+		return nil, errTypeDepth
+	}
 	n := &node{name: name}
 	if !p.take('(') {
 		return n, nil
@@ -96,7 +96,9 @@ func (p *typeParser) named(name string, depth int) (*node, error) {
 	n.list = true
 	start := p.rest
 	if opaque(name) {
-		return n, p.balance()
+		err := p.balance()
+		n.raw = start[:max(0, len(start)-len(p.rest)-1)]
+		return n, err
 	}
 	for !p.take(')') {
 		if len(n.args) > 0 && !p.take(',') {

@@ -27,6 +27,9 @@ func newZone(at *time.Location) *zone {
 			z.spans = append(z.spans, period{last, int64(offset)})
 			return z
 		}
+		if !end.After(t) { // as it may be at the turn of a year
+			end = t.Add(time.Hour)
+		}
 		if n := len(z.spans); n > 0 && z.spans[n-1].offset == int64(offset) { // only its name changed
 			z.spans[n-1].end = end.Unix()
 		} else {

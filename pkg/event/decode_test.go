@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func TestWhatIsNoNotificationIsRefused(t *testing.T) {
 		"no fields":                       {"{}", "no fields"},
 		"no records":                      {`{"Records":[]}`, "Records is empty"},
 		"records that are none":           {`{"Records":{}}`, "Records is not an array"},
-		"more records than S3 ever sends": {`{"Records":[0` + strings.Repeat(",0", event.MaxRecords) + `]}`, "10001 records of at most 10000"},
+		"more records than S3 ever sends": {`{"Records":[0` + strings.Repeat(",0", event.MaxRecords) + `]}`, "more than 10000 records"},
 		"more than a queue carries":       {`{"Records":[` + strings.Repeat(" ", event.MaxBytes) + `]}`, "bytes of at most"},
 		"an SNS message that is no text":  {`{"Type":"Notification","TopicArn":"t","Message":{"Records":[]}}`, "not a JSON object"},
 		"null where records should be":    {`{"Records":null,"x":1}`, `fields "Records", "x"`},
@@ -172,6 +173,41 @@ func TestARecordMakesABodyOfItsOwn(t *testing.T) {
 			if err != nil || len(again) != 1 || line(&again[0]) != line(&records[i]) {
 				t.Errorf("%s: %s: %q gives %d records, %v", name, line(&records[i]), records[i].Body(), len(again), err)
 			}
+		}
+	}
+}
+
+func TestWhatCannotBeAskedForIsNoETag(t *testing.T) {
+	for etag, ok := range map[string]bool{
+		"e": true, `\"e\"`: true, "9b2cf5-12": true, "é": true, "!#~": true, "": true,
+		" ": false, "a b": false, `e\u007f`: false, `e\r\nx`: false, `W/\"e\"`: false, `\"`: false, `\"e`: false, `a\"b`: false, strings.Repeat("e", 1023): false,
+	} {
+		body := `{"Records":[{"eventVersion":"2.1","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":"b"},"object":{"key":"k","size":1,"eTag":"` + etag + `"}}}]}`
+		records, err := event.Decode([]byte(body))
+		if err != nil || len(records) != 1 || (records[0].Err == nil) != ok {
+			t.Errorf("ETag %s: %+v, %v", etag, records, err)
+		}
+	}
+}
+
+func TestMemoryIsBoundedByTheBody(t *testing.T) {
+	fill := func(head, each, tail string) []byte {
+		n := (event.MaxBytes - len(head) - len(tail)) / len(each)
+		return []byte(head + strings.Repeat(each, n) + tail)
+	}
+	for says, body := range map[string][]byte{
+		"records that are none":  fill(`{"Records":[0`, `,0`, `]}`),
+		"records without fields": fill(`{"Records":[{}`, `,{}`, `]}`),
+		"fields":                 fill(`{"a":0`, `,"a":0`, `}`),
+		"depth":                  fill(`{"a":`, `[`, ``),
+		"a long word":            fill(`{"Type":"Notification","TopicArn":"t","Message":"`, `\"`, `"}`),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := event.Decode(body)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16*event.MaxBytes || err == nil {
+			t.Errorf("%s: %d MiB allocated, %v", says, n>>20, err)
 		}
 	}
 }

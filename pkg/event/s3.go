@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,21 +34,25 @@ type s3Entity struct {
 }
 
 func decodeS3(raw json.RawMessage) ([]Record, error) {
-	var each []json.RawMessage
-	if err := json.Unmarshal(raw, &each); err != nil {
-		return nil, errors.New("Records is not an array")
+	// One by one, so that what holds more than it may takes no memory for it.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil, errors.New("field Records is not an array")
 	}
-	switch n := len(each); {
-	case n == 0:
-		return nil, errors.New("Records is empty")
-	case n > MaxRecords:
-		return nil, fmt.Errorf("%d records of at most %d", n, MaxRecords)
+	var records []Record
+	for d.More() {
+		if len(records) == MaxRecords {
+			return nil, fmt.Errorf("more than %d records", MaxRecords)
+		}
+		var r Record
+		if err := d.Decode((*json.RawMessage)(&r.raw)); err != nil {
+			return nil, err // never: raw is JSON
+		}
+		r.Err = r.fromS3(r.raw)
+		records = append(records, r)
 	}
-	records := make([]Record, len(each))
-	for i, raw := range each {
-		r := &records[i]
-		r.raw = raw
-		r.Err = r.fromS3(raw)
+	if len(records) == 0 {
+		return nil, errors.New("field Records is empty")
 	}
 	return records, nil
 }

@@ -2,9 +2,6 @@ package finalizer_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,207 +51,6 @@ func (w *world) wantUnit(job string, id unit.ID, s ledger.UnitState, repeats int
 	return i
 }
 
-func TestAUnitOfAContinuousJobThatNobodyWorksOn(t *testing.T) {
-	bubble(t, "is sent again three times, a window apart, and then given up as missing", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a")
-		w.ticks(11)
-		w.wantOut("")
-		for n := 1; n <= 3; n++ {
-			w.ticks(1)
-			w.wantOut("a")
-			w.wantUnit("j", "a", ledger.Open, n)
-			w.ticks(10)
-			w.wantOut("")
-		}
-		w.wantUnit("j", "a", ledger.Open, 3)
-		w.ticks(1)
-		if c := w.wantUnit("j", "a", ledger.Dead, 3).Cause; c == nil || c.Reason != failure.Missing || c.Objects[0].Key != "key-a" || c.Record != -1 || !strings.Contains(c.Detail, "3 times") {
-			t.Errorf("cause %+v", c)
-		}
-		w.ticks(60)
-		w.wantOut("")
-		w.wantState("j", ledger.Running)
-	})
-	bubble(t, "is given up at once with re-sends off", func(t *testing.T) {
-		w := newWorld(t)
-		w.opt.Resends = -1
-		w.opened("j", "a")
-		w.ticks(12)
-		w.wantOut("")
-		w.wantUnit("j", "a", ledger.Dead, 0)
-	})
-	bubble(t, "has a window of its own, whatever others do", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a", "b")
-		for range 12 {
-			w.ticks(1)
-			w.must(nil, w.l.Touch(t.Context(), w.ref("j", "b")))
-		}
-		w.wantOut("a")
-		w.enter("j", "c")
-		w.ticks(5)
-		w.wantOut("")
-		w.ticks(7)
-		w.wantOut("a b c")
-	})
-	bubble(t, "at its last delivery crashed, and its faulty members alone are named where the rest is delivered", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a")
-		i := w.receive("j", "a", limit)
-		w.must(nil, w.l.Fault(t.Context(), w.ref("j", "a"), i.Serial, ledger.Fault{Record: 7, Reason: failure.Undecodable, Detail: "bad"}))
-		w.must(nil, w.l.RestDone(t.Context(), w.ref("j", "a"), i.Serial, ledger.Counts{}))
-		w.ticks(10)
-		w.wantUnit("j", "a", ledger.Open, 0)
-		w.ticks(2)
-		if c := w.wantUnit("j", "a", ledger.Dead, 0).Cause; c == nil || c.Reason != failure.Crashed || len(c.Faults) != 1 || c.Record != 7 {
-			t.Errorf("cause %+v", c)
-		}
-		w.wantOut("")
-	})
-	bubble(t, "waits while the feed is not empty, at most for its retention", func(t *testing.T) {
-		w := newWorld(t)
-		w.backlog = true
-		w.opt.Retention = 3 * time.Hour
-		w.opened("j", "a")
-		w.ticks(180)
-		w.wantOut("")
-		w.ticks(2)
-		w.wantOut("a")
-	})
-	bubble(t, "is not known to wait where the feed cannot be asked", func(t *testing.T) {
-		w := newWorld(t)
-		w.opt.Empty = nil
-		w.opened("j", "a")
-		w.ticks(12)
-		w.wantOut("a")
-		w.opt.Empty = func(context.Context) (bool, error) { return true, errFault }
-		time.Sleep(15 * time.Minute)
-		if err := w.tick(); !errors.Is(err, errFault) {
-			t.Errorf("tick: %v", err)
-		}
-		w.wantOut("")
-	})
-	bubble(t, "is not settled while the job is halted, nor for a window after it was resumed", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a")
-		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: failure.Denied}))
-		w.ticks(60)
-		w.wantOut("")
-		w.must(w.l.Resume(t.Context(), "j", failure.Denied))
-		w.ticks(9)
-		w.wantOut("a") // by the sweep
-		w.wantUnit("j", "a", ledger.Open, 0)
-		w.ticks(2)
-		w.wantOut("a")
-		w.wantUnit("j", "a", ledger.Open, 1)
-	})
-	bubble(t, "is left alone when it turns out to be at work, done, or of a job that moved on", func(t *testing.T) {
-		for name, meanwhile := range map[string]func(*world){
-			"done":      func(w *world) { w.done("j", "a") },
-			"repeated":  func(w *world) { w.must(nil, w.l.Repeat(t.Context(), w.ref("j", "a"), 0)) },
-			"halted":    func(w *world) { w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: failure.Denied})) },
-			"redriven":  func(w *world) { w.must(w.l.Redrive(t.Context(), "j", 1)) },
-			"cancelled": func(w *world) { w.must(nil, w.l.Conclude(t.Context(), "j", 1, 0, ledger.Cancelled)) },
-		} {
-			w := newWorld(t)
-			w.opened("j", "a")
-			time.Sleep(11 * time.Minute)
-			w.fail = func(call, _ string) error {
-				if call == "Empty" {
-					meanwhile(w)
-				}
-				return nil
-			}
-			w.must(nil, w.tick())
-			if got := w.out(); got != "" {
-				t.Errorf("%s: sent %q", name, got)
-			}
-		}
-	})
-	bubble(t, "that woke keeps its unit", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a")
-		w.receive("j", "a", limit)
-		time.Sleep(11 * time.Minute)
-		w.fail = func(call, _ string) error {
-			if call == "Dead" {
-				w.receive("j", "a", 1)
-			}
-			return nil
-		}
-		w.must(nil, w.tick())
-		w.wantUnit("j", "a", ledger.Open, 0)
-	})
-	bubble(t, "keeps none from being sent by its body, which cannot be read", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j", "a", "b")
-		time.Sleep(11 * time.Minute)
-		n := 0
-		w.fail = func(call, _ string) error {
-			if n++; call == "Body" && n > 0 {
-				n = -100
-				return errFault
-			}
-			return nil
-		}
-		if err := w.tick(); !errors.Is(err, errFault) {
-			t.Errorf("tick: %v", err)
-		}
-		w.wantOut("b")
-		w.wantUnit("j", "a", ledger.Open, 0)
-		w.fail = nil
-		w.ticks(1)
-		w.wantOut("a")
-	})
-}
-
-// What is counted and not sent waits for the next window; what cannot be counted
-// is not sent.
-func TestARepeatIsCountedBeforeItIsSent(t *testing.T) {
-	for call, want := range map[string]int{"Repeat": 0, "Send": 1} {
-		bubble(t, "where "+call+" fails", func(t *testing.T) {
-			w := newWorld(t)
-			w.opened("j", "a")
-			time.Sleep(11 * time.Minute)
-			w.fail = func(c, _ string) error {
-				if c == call {
-					return errFault
-				}
-				return nil
-			}
-			for range 5 {
-				if err := w.tick(); want == 0 && !errors.Is(err, errFault) {
-					t.Errorf("tick: %v", err)
-				}
-				time.Sleep(time.Minute)
-			}
-			w.wantOut("")
-			w.wantUnit("j", "a", ledger.Open, want)
-		})
-	}
-}
-
-func TestManyUnitsOfAContinuousJobAreSettledInBatches(t *testing.T) {
-	bubble(t, "and at most so many a look", func(t *testing.T) {
-		w := newWorld(t)
-		w.opened("j")
-		const n = 10_250
-		for i := range n {
-			w.enter("j", unit.ID(fmt.Sprintf("u%05d", i)))
-		}
-		time.Sleep(11 * time.Minute)
-		w.must(nil, w.tick())
-		if len(w.sent) != 10_000 || w.called("Send") != 100 {
-			t.Errorf("sent %d in %d batches", len(w.sent), w.called("Send"))
-		}
-		w.must(nil, w.tick())
-		if len(w.sent) != n {
-			t.Errorf("sent %d", len(w.sent))
-		}
-	})
-}
-
 func TestWhatIsDueOfAContinuousJob(t *testing.T) {
 	bubble(t, "goes out, and does not put off the settling of others", func(t *testing.T) {
 		w := newWorld(t)
@@ -281,117 +77,13 @@ func TestWhatIsDueOfAContinuousJob(t *testing.T) {
 		w.done("j", "a")
 		w.dead("j", "b")
 		w.trigger("j")
+		if got := strings.Join(w.calls, " "); got != "Meta" {
+			t.Errorf("calls %s", got)
+		}
 		w.ticks(60)
 		w.wantState("j", ledger.Running)
 		if w.called("Prove")+w.called("Conclude") != 0 || len(w.live()) != 1 {
 			t.Errorf("calls %v", w.calls)
-		}
-	})
-}
-
-func TestKeysThatAreToBeLookedAtAgain(t *testing.T) {
-	again := func(w *world, keys ...string) {
-		w.Helper()
-		for _, k := range keys {
-			w.must(nil, w.l.Again(w.Context(), "j", unit.Object{Key: k, ETag: "e", Again: 1}))
-		}
-	}
-	left := func(w *world) (keys []string) {
-		w.Helper()
-		w.must(nil, w.l.Keys(w.Context(), "j", func(k ledger.KeyTodo) error { keys = append(keys, k.Object.Key); return nil }))
-		return keys
-	}
-	taking := func(t *testing.T, why func(key string) error) (*world, *[]string) {
-		w, taken := newWorld(t), &[]string{}
-		w.opened("j")
-		w.opt.Take = func(_ context.Context, m ledger.Meta, objects []unit.Object) ([]error, error) {
-			return call(w, "Take", m.Job, func() (errs []error, err error) {
-				for _, o := range objects {
-					if o.Again != 1 || len(objects) > ledger.MaxClaims {
-						t.Errorf("took %+v of %d", o, len(objects))
-					}
-					errs = append(errs, why(o.Key))
-					*taken = append(*taken, o.Key)
-				}
-				return errs, nil
-			})
-		}
-		return w, taken
-	}
-	fine := func(string) error { return nil }
-	bubble(t, "are taken, once", func(t *testing.T) {
-		w, taken := taking(t, fine)
-		again(w, "a", "b")
-		w.ticks(3)
-		if !slices.Equal(*taken, []string{"a", "b"}) || len(left(w)) > 0 {
-			t.Errorf("took %v, left %v", *taken, left(w))
-		}
-	})
-	bubble(t, "in batches", func(t *testing.T) {
-		w, taken := taking(t, fine)
-		for i := range 2*ledger.MaxClaims + 1 {
-			again(w, fmt.Sprint(i))
-		}
-		w.ticks(1)
-		if len(*taken) != 2*ledger.MaxClaims+1 || w.called("Take") != 3 || len(left(w)) > 0 {
-			t.Errorf("took %d in %d", len(*taken), w.called("Take"))
-		}
-	})
-	bubble(t, "stay if they were put again meanwhile", func(t *testing.T) {
-		w, taken := taking(t, nil)
-		w.opt.Take = func(context.Context, ledger.Meta, []unit.Object) ([]error, error) {
-			if *taken = append(*taken, "a"); len(*taken) == 1 {
-				again(w, "a")
-			}
-			return []error{nil}, nil
-		}
-		again(w, "a")
-		w.ticks(3)
-		if len(*taken) != 2 || len(left(w)) > 0 {
-			t.Errorf("took %v, left %v", *taken, left(w))
-		}
-	})
-	bubble(t, "stay if they could not be taken, and keep no other", func(t *testing.T) {
-		w, _ := taking(t, func(key string) error {
-			switch key {
-			case "b":
-				return errFault
-			case "c":
-				return failure.Errorf(failure.Member, failure.NotFound, "gone")
-			}
-			return nil
-		})
-		again(w, "a", "b", "c", "d")
-		if err := w.tick(); !errors.Is(err, errFault) {
-			t.Errorf("tick: %v", err)
-		}
-		if got := left(w); !slices.Equal(got, []string{"b"}) {
-			t.Errorf("left %v", got)
-		}
-	})
-	bubble(t, "stay while the job is halted, and where nobody takes them", func(t *testing.T) {
-		w, taken := taking(t, fine)
-		again(w, "a")
-		w.must(w.l.Halt(t.Context(), "j", ledger.Halt{Reason: failure.Denied}))
-		w.ticks(3)
-		w.must(w.l.Resume(t.Context(), "j", failure.Denied))
-		w.opt.Take = nil
-		w.ticks(3)
-		if len(*taken) > 0 || len(left(w)) != 1 {
-			t.Errorf("took %v, left %v", *taken, left(w))
-		}
-	})
-	bubble(t, "are removed only after they were taken", func(t *testing.T) {
-		w, taken := taking(t, fine)
-		again(w, "a")
-		w.fail = func(c, _ string) error {
-			if c == "Take" {
-				return errFault
-			}
-			return nil
-		}
-		if err := w.tick(); !errors.Is(err, errFault) || w.called("KeySent") > 0 || len(*taken) > 0 {
-			t.Errorf("tick: %v", err)
 		}
 	})
 }
@@ -441,7 +133,7 @@ func TestWhatGoesThroughAContinuousJob(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		time.Sleep(time.Minute)
-		w.lag = 1
+		w.lag = 5
 		w.must(nil, w.tick())
 		if got, err = w.l.Watch(t.Context(), "j"); err != nil || got.PerMinute != (ledger.Flow{}) {
 			t.Errorf("%+v, %v", got, err)

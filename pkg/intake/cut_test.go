@@ -6,7 +6,6 @@ import (
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
-	"github.com/spate-go/spate/pkg/intake"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -58,16 +57,17 @@ func TestLargePlainObjectsAreCut(t *testing.T) {
 // An object of more ranges than fit into a transaction, and whoever enters them
 // dies at any of its calls.
 func TestACutObjectComesWholeWhateverHappens(t *testing.T) {
-	never := []string{"Claimed", "Stat"} // nor does anything repeat where nothing fails
+	o := unit.Object{Key: "p/big", Size: 150 * mib, ETag: `"e"`, LastModified: noon}
+	never := []string{"Claimed", "Stat"} // nothing repeats where nothing fails
 	sweep(t, never, func(t *testing.T, f *fault) {
 		w := newWorld(t)
+		w.vast = true
 		f.dies = true
-		o := w.put("p/big", "line\n", 150*mib)
 		w.announce(o)
 		w.handle(w.intake(f), 10)
 		w.feed = nil // purged
 		if len(w.queue) == 0 {
-			return
+			return // the fault was at no call
 		}
 		w.drain()
 		w.once(o)
@@ -108,10 +108,9 @@ func TestOnlyTheOpenRangesOfACutObjectAreSentAgain(t *testing.T) {
 func TestAnObjectHasABoundedNumberOfRanges(t *testing.T) {
 	w := newWorld(t)
 	huge := unit.Object{Key: "p/huge", Size: 50 << 40, ETag: `"e"`, LastModified: noon}
-	calm := &actor{w, &fault{}}
-	in := intake.New(calm, calm, &vast{calm}, w.opts)
+	w.vast = true
 	w.announce(huge)
-	w.handle(in, 10)
+	w.drain()
 	w.once(huge)
 	if _, parts := w.ranges(huge); parts != 4096 {
 		t.Errorf("%d ranges of 50 TiB", parts)
@@ -163,10 +162,11 @@ func TestACutObjectMayBeTakenAgain(t *testing.T) {
 	w.readAll()
 	w.put("p/big", "line\n", 3*mib)
 	w.announce(o)
+	w.handle(w.intake(&fault{op: "Send", at: 1, dies: true}), 10) // so that the second take has to be sent again
 	w.drain()
 	h, err := w.ledger.Claimed(t.Context(), job, o.ID())
-	if err != nil || h.Take != 1 {
-		t.Errorf("claim %+v, %v", h, err)
+	if err != nil || h.Take != 1 || len(w.feed) != 3 {
+		t.Errorf("claim %+v, %v; %d ranges were sent of the second take", h, err, len(w.feed))
 	}
 	w.once(o)
 	if _, parts := w.ranges(o); parts != 6 {

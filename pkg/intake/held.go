@@ -84,13 +84,10 @@ func (in *Intake) resend(ctx context.Context, m ledger.Meta, first unit.ID, ws [
 	}
 }
 
-// parts names the units that the claim on o, which names first, stands for. Where
-// the target is another one than when o was cut, it is first alone: the schedule
-// sends the others.
+// parts names the units that the claim on o, which names first, stands for: of an
+// object that was cut, all of its ranges. Where the target is another one than it
+// was then, it is first alone, and the schedule sends the others.
 func (in *Intake) parts(m ledger.Meta, first unit.ID, o unit.Object) []unit.ID {
-	if !in.judge.Candidate(o) {
-		return []unit.ID{first}
-	}
 	var ids []unit.ID
 	for _, u := range in.ranges(m, o, in.opts.Cut) {
 		ids = append(ids, u.ID())

@@ -10,6 +10,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/intake"
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/ledger/memledger"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -272,6 +273,23 @@ func TestTheJobIsAskedForSeldomAndOpenedOnce(t *testing.T) {
 		if f.calls("Open") != 1 || f.calls("Meta") != 3 {
 			t.Errorf("opened %d times, asked for %d times in 20 s", f.calls("Open"), f.calls("Meta"))
 		}
+	})
+}
+
+func TestAJobThatIsGoneIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		in := w.intake(nil)
+		w.announce(w.put("p/a", "a", 9))
+		w.handle(in, 10)
+		*w.ledger = *memledger.NewShared() // somebody made the table anew
+		time.Sleep(5 * time.Second)
+		o := w.put("p/b", "b", 9)
+		w.announce(o)
+		if failed := w.handle(in, 10); len(failed) > 0 {
+			t.Errorf("failed %v", failed)
+		}
+		w.once(o)
 	})
 }
 

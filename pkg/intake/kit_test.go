@@ -11,7 +11,6 @@ import (
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/intake"
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -30,11 +29,7 @@ func (p *picky) Enter(ctx context.Context, e ledger.Entry) ([]ledger.Held, error
 	return p.actor.Enter(ctx, e)
 }
 
-// vast is a bucket where every object begins alike.
-type vast struct{ *actor }
-
-func (*vast) Pin(unit.Object) object.Pinned { return line{} }
-
+// line is an object of lines.
 type line struct{}
 
 func (line) Close() error { return nil }
@@ -89,6 +84,9 @@ func (w *world) read(m feed.Message) {
 	}
 	if _, err := w.ledger.Done(ctx, r, ledger.Counts{}); err != nil {
 		w.t.Fatal(err)
+	}
+	if u.Range != nil && u.Range.Start > 0 {
+		return // the first range stands for the object
 	}
 	for _, id := range got {
 		if w.rows[id] == nil {

@@ -46,9 +46,11 @@ type world struct {
 	bucket *memobject.Bucket
 	opts   intake.Options
 	counts *metric.Registry
+	vast   bool // all objects are there, of any size, begin alike, and have no ETag to tell
 
 	mu      sync.Mutex // guards all below
 	queue   []*delivery
+	flying  []*delivery // that an intake has
 	serial  int
 	feed    []feed.Message
 	sent    map[unit.ID][]byte // everything that ever was in the feed, as it was there first
@@ -155,6 +157,7 @@ func (w *world) receive(n int) []*delivery {
 	for _, d := range ds {
 		d.Receives++
 	}
+	w.flying = append(w.flying, ds...)
 	return ds
 }
 
@@ -172,6 +175,7 @@ func (w *world) handle(in *intake.Intake, n int) []intake.Failed {
 	failed := in.Handle(context.Background(), ms)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.flying = slices.DeleteFunc(w.flying, func(d *delivery) bool { return slices.Contains(ds, d) })
 	for _, d := range ds {
 		if slices.ContainsFunc(failed, func(f intake.Failed) bool { return f.ID == d.ID }) {
 			w.queue = append(w.queue, d)
@@ -206,7 +210,7 @@ func (w *world) announcedTo(d *delivery, o unit.Object, h ledger.Held) {
 	waits := func(e *delivery) bool {
 		return e != d && slices.ContainsFunc(e.names, func(p unit.Object) bool { return p.ID() == o.ID() })
 	}
-	if it.State == ledger.Open && w.sends[h.Unit] == 0 && !slices.ContainsFunc(w.queue, waits) {
+	if it.State == ledger.Open && w.sends[h.Unit] == 0 && !slices.ContainsFunc(slices.Concat(w.queue, w.flying), waits) {
 		w.t.Errorf("message %s is acked, and unit %s of %q was never sent", d.ID, h.Unit, o.Key)
 	}
 }
@@ -346,6 +350,13 @@ func (a *actor) Enter(ctx context.Context, e ledger.Entry) (h []ledger.Held, err
 	if len(e.Claims) > ledger.MaxClaims {
 		a.w.t.Errorf("%d claims", len(e.Claims))
 	}
+	// A long entry comes in pieces, as on a table: units first, claims last.
+	for ; len(e.Units)+len(e.Claims) > ledger.MaxEntry; e.Units = e.Units[25:] {
+		piece := ledger.Entry{Job: e.Job, Run: e.Run, Units: e.Units[:25]}
+		if err := a.call("Enter", func() error { _, err := a.w.ledger.Enter(ctx, piece); return err }); err != nil {
+			return nil, err
+		}
+	}
 	err = a.call("Enter", func() (err error) { h, err = a.w.ledger.Enter(ctx, e); return err })
 	return h, err
 }
@@ -380,6 +391,13 @@ func (a *actor) Send(ctx context.Context, ms ...feed.Message) error {
 }
 
 func (a *actor) Stat(ctx context.Context, key string) (o unit.Object, err error) {
-	err = a.call("Stat", func() (err error) { o, err = a.w.bucket.Stat(ctx, key); return err })
+	err = a.call("Stat", func() (err error) {
+		if a.w.vast {
+			o = unit.Object{Key: key, Size: 9}
+			return nil
+		}
+		o, err = a.w.bucket.Stat(ctx, key)
+		return err
+	})
 	return o, err
 }

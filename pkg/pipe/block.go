@@ -34,7 +34,7 @@ type writer struct {
 // put writes what a segment's end hands over; its rows are put's from now on. It
 // returns the error of this or of the write before it.
 func (w *writer) put(ctx context.Context, c cut) error {
-	if !c.whole && empty(c.rows) { // nothing to wait for either
+	if !c.whole && empty(c.rows) && w.pending != nil { // nothing to wait for either
 		w.pipe.putRows(c.rows)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -166,6 +167,14 @@ func split() chain.Constructor {
 		chain.Route[[]byte]{Sink: 1, When: third, Encode: appendLine}, chain.Route[[]byte]{Encode: appendLine})
 }
 
+// even are records of just a segment.
+func even() (b []byte) {
+	for i := range segment.Bytes / 4096 {
+		b = fmt.Appendf(b, "{\"n\":%04d,\"p\":\"%s\"}\n", i, strings.Repeat("x", 4096-18))
+	}
+	return b
+}
+
 // array makes lines the elements of a JSON array.
 func array(lines []byte) []byte {
 	return fmt.Appendf(nil, "[%s]\n", bytes.ReplaceAll(bytes.TrimSuffix(lines, []byte("\n")), []byte("\n"), []byte(",\n")))
@@ -185,6 +194,9 @@ func scenarios() []scenario {
 		{name: "plain members in groups", blocks: 6, unit: func(k *kit) *unit.Unit {
 			return k.unit(k.bucket.Put("a", lines("a", 100, 100)), k.bucket.Put("b", lines("b", 1500, 4000)),
 				k.bucket.Put("c", lines("c", 10, 100)), k.bucket.Put("d", lines("d", 1500, 4000)), k.bucket.Put("e", lines("e", 4500, 4000)), k.bucket.Put("f", nil))
+		}},
+		{name: "groups that end with a segment", blocks: 6, unit: func(k *kit) *unit.Unit {
+			return k.unit(k.bucket.Put("a", even()), k.bucket.Put("b", even()), k.bucket.Put("c", even()), k.bucket.Put("d", lines("d", 10, 100)))
 		}},
 		{name: "compressed members in one group", blocks: 6, unit: func(k *kit) *unit.Unit {
 			return k.unit(gzip(k, "a", 1500), gzip(k, "b", 4000), k.bucket.Put("c", lines("c", 10, 100)))

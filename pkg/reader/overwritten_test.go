@@ -459,6 +459,16 @@ func TestTheFingerprintOfAContinuousJob(t *testing.T) {
 			t.Error("adopted")
 		}
 	})
+	t.Run("is given also where that it has none is read anew", func(t *testing.T) {
+		e, _ := fresh(t)
+		e.opt.Cache = time.Minute
+		e.reader = reader.New(e.ledger, e, e.opt)
+		first := e.announce(object("b", "1"))
+		e.must(nil, e.deliver(first)) // and remembers the halt
+		resume(e)
+		e.must(nil, e.deliver(first))
+		e.wantState(first, ledger.Done)
+	})
 	t.Run("that another gave meanwhile is compared", func(t *testing.T) {
 		e, _ := fresh(t)
 		resume(e)

@@ -33,9 +33,12 @@ type Frame struct {
 // Counts are what became of records. In + Expanded = Out + Filtered + Rejected.
 type Counts struct {
 	In       int64 // framed
-	Out      int64 // handed to the sinks
+	Out      int64 // rows handed to the sinks and refused by none
 	Filtered int64 // dropped by a filter
-	Rejected int64 // not decodable, over the limit, or failed by an operator
+	// Rejected are records that are not decodable, over the limit or failed by an
+	// operator, and rows that some sink refused: of those each counts once, and
+	// the other rows of its record are out.
+	Rejected int64
 	Expanded int64 // out of one record more than one: the surplus
 }
 

@@ -239,3 +239,23 @@ func TestNothingIsAllocated(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestAnUnknownOffsetIsLeftOut(t *testing.T) {
+	l := reject.Line{Key: "a", Record: 3, Offset: -1, Reason: failure.SinkRejected, Detail: "x", Bytes: []byte("{}")}
+	if line := string(reject.Append(nil, l)); strings.Contains(line, "offset") {
+		t.Error(line)
+	}
+	if l.Offset = 0; !strings.Contains(string(reject.Append(nil, l)), `"offset":0,`) {
+		t.Errorf("%s has none", reject.Append(nil, l))
+	}
+}
+
+func TestDetailsAreCutToWhatALineHolds(t *testing.T) {
+	if got := reject.Detail("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	long := reject.Detail("x" + strings.Repeat("é", 1000))
+	if len(long) > 1100 || !utf8.ValidString(long) || !strings.HasSuffix(long, "é…") {
+		t.Errorf("%d bytes, %q", len(long), long[len(long)-10:])
+	}
+}

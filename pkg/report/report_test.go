@@ -144,6 +144,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestTheTextOfAContinuousJobHasNoPlan(t *testing.T) {
+	r := &report.Report{
+		Job: "j-live", Run: 1, State: report.Running, Continuous: true,
+		Objects: report.Objects{Done: 7, Overwritten: 2}, Units: report.Units{Done: 5, Dead: 1},
+	}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"job j-live, run 1: running in 0s\n", "  objects   7 done, 0 failed, 2 overwritten\n", "  units     5 done, 1 dead, 0 missing\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	body, err := r.JSON()
+	if err != nil || !strings.Contains(string(body), `"continuous": true`) || !strings.Contains(string(body), `"overwritten": 2`) {
+		t.Errorf("%s, %v", body, err)
+	}
+	listed, err := (&report.Report{State: report.Completed}).JSON()
+	if err != nil || strings.Contains(string(listed), "continuous") || strings.Contains(string(listed), "overwritten") {
+		t.Errorf("of a listed job: %s, %v", listed, err)
+	}
+}
+
 func TestNothingSecretIsWritten(t *testing.T) {
 	r := &report.Report{Job: "j", Callback: "token"}
 	body, err := r.JSON()

@@ -37,7 +37,7 @@ func TestBreaker(t *testing.T) {
 			open(t, b)
 			time.Sleep(5*time.Second - 1)
 			closedTo(t, b, 1)
-			time.Sleep(1)
+			time.Sleep(1 * time.Nanosecond)
 			report, ok := b.Admit()
 			if !ok {
 				t.Fatal("no probe")

@@ -12,8 +12,9 @@ import "fmt"
 //
 // It is not retried and bears no mark: who asked for the write deals with it.
 // Where refused rows are to fail their unit, the sink returns failure.Unit with
-// sink_rejected instead.
-type Rejected struct {
+// sink_rejected instead, and so it does with more of them than a few: their
+// texts are memory that nobody has asked for.
+type Rejected struct { //nolint:errname // a verdict: the write went well
 	// Rows are the refused ones by their index, each once, in rising order. There
 	// is at least one.
 	Rows []RejectedRow

@@ -29,6 +29,7 @@ func TestRowsAreThereOnce(t *testing.T) {
 	dir := source(t)
 	for _, format := range []string{"rowbinary", "native", "json_each_row"} {
 		t.Run("a second run inserts nothing, "+format, func(t *testing.T) {
+			t.Parallel()
 			e := newEngine(t)
 			e.table(t, "t", "", deduplicating)
 			file := e.pipeline(t, dir, "t", inParts+", format: "+format, decode)
@@ -42,6 +43,7 @@ func TestRowsAreThereOnce(t *testing.T) {
 		})
 	}
 	t.Run("raw records pass", func(t *testing.T) {
+		t.Parallel()
 		e := newEngine(t)
 		e.table(t, "t", "", deduplicating)
 		file := e.pipeline(t, dir, "t", ", format: json_each_row", "")
@@ -51,6 +53,7 @@ func TestRowsAreThereOnce(t *testing.T) {
 		}
 	})
 	t.Run("views too", func(t *testing.T) {
+		t.Parallel()
 		e := newEngine(t)
 		e.table(t, "t", "", deduplicating)
 		e.table(t, "copy", "", deduplicating)
@@ -70,8 +73,9 @@ func TestRowsAreThereOnce(t *testing.T) {
 func TestKillsLoseAndRepeatNothing(t *testing.T) {
 	dir := source(t)
 	for name, what := range map[string]fate{"before an insert": refuse, "after it": lose} {
-		for nth := int64(1); nth <= 16; nth += 3 {
+		for nth := int64(1); nth <= 16; nth += 5 { // the last insert is number 16
 			t.Run(fmt.Sprintf("%s, number %d", name, nth), func(t *testing.T) {
+				t.Parallel()
 				e := newEngine(t)
 				e.table(t, "t", "", deduplicating)
 				var victim atomic.Pointer[exec.Cmd]
@@ -159,7 +163,7 @@ func TestASchemaThatChangesHaltsTheJobOnce(t *testing.T) {
 	dir := source(t)
 	for name, alter := range map[string]string{
 		"a column that is dropped": "ALTER TABLE t DROP COLUMN name",
-		"a column of another type": "ALTER TABLE t MODIFY COLUMN name UInt64",
+		"a column of another type": "ALTER TABLE t MODIFY COLUMN name Nullable(String)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t)
@@ -167,9 +171,6 @@ func TestASchemaThatChangesHaltsTheJobOnce(t *testing.T) {
 			through, p := e.before(t, nil)
 			p.decide = func(n int64) fate {
 				if n == 2 {
-					if strings.Contains(alter, "MODIFY") {
-						_, _ = e.ask(t.Context(), "TRUNCATE TABLE t")
-					}
 					if _, err := e.ask(t.Context(), alter); err != nil {
 						t.Error(err)
 					}
@@ -180,7 +181,7 @@ func TestASchemaThatChangesHaltsTheJobOnce(t *testing.T) {
 			if res.code != 1 || res.report == nil || !strings.Contains(res.report.Reason, "schema") {
 				t.Fatalf("exit code %d, report %+v\n%s", res.code, res.report, res.stderr)
 			}
-			if !strings.Contains(res.stderr, "name") || strings.Count(res.stderr, "halted") > 1 {
+			if !strings.Contains(res.report.Reason, "column name is ") || strings.Count(res.stderr, "job load halted") != 1 {
 				t.Errorf("the column is not named, or not once:\n%s", res.stderr)
 			}
 		})

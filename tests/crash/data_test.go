@@ -28,6 +28,14 @@ func (w *world) put(t *testing.T, key string, n, size int) {
 	}
 }
 
+// replace puts version v, of n rows, under in/key.
+func (w *world) replace(t *testing.T, key string, v, n int) {
+	t.Helper()
+	if err := w.rows.Replace(t.Context(), "in/"+key, v, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // write puts an object that holds no rows.
 func (w *world) write(t *testing.T, key string, body []byte) {
 	t.Helper()
@@ -171,6 +179,13 @@ func (w *world) items(t *testing.T) map[string]map[unit.ID]string {
 func text(v dynamotypes.AttributeValue) string {
 	if s, ok := v.(*dynamotypes.AttributeValueMemberS); ok {
 		return s.Value
+	}
+	return ""
+}
+
+func number(v dynamotypes.AttributeValue) string {
+	if n, ok := v.(*dynamotypes.AttributeValueMemberN); ok {
+		return n.Value
 	}
 	return ""
 }

@@ -30,8 +30,9 @@ const (
 	lister    = "lister"
 	reader    = "reader"
 	finalizer = "finalizer"
-	racy      = "reader-race" // with the race detector
-	custom    = "custom"      // lister and reader with a framer and a chain that panic
+	racy      = "reader-race" // with the race detector, as the next one
+	intake    = "intake-race"
+	custom    = "custom" // lister and reader with a framer and a chain that panic
 )
 
 func TestMain(m *testing.M) {
@@ -61,9 +62,11 @@ func build() error {
 	if err := lambdakit.Build(bin, "functions/lister", "functions/reader", "functions/finalizer", "tests/crash/custom"); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-race", "-o", filepath.Join(bin, racy), "github.com/spate-go/spate/functions/reader")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	for _, name := range []string{"reader", "intake"} {
+		cmd := exec.Command("go", "build", "-race", "-o", filepath.Join(bin, name+"-race"), "github.com/spate-go/spate/functions/"+name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+		}
 	}
 	return nil
 }

@@ -142,10 +142,10 @@ func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) 
 	for _, f := range readers {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Feed, Hasten: h.hasten}
 		if h.before != nil {
-			m.Before = func(m types.Message) { h.before(f, deliveryOf(m)) }
+			m.Before = func(ms []types.Message) { h.before(f, deliveryOf(ms[0])) }
 		}
 		if h.after != nil {
-			m.Each = func(m types.Message, o lambdakit.Outcome) { h.after(f, deliveryOf(m), o) }
+			m.Each = func(ms []types.Message, o lambdakit.Outcome) { h.after(f, deliveryOf(ms[0]), o) }
 		}
 		wg.Go(func() {
 			if err := m.Run(ctx, f.Function); err != nil {

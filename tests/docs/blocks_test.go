@@ -18,11 +18,12 @@ type block struct {
 }
 
 // notRun marks what needs an account, or a terminal with a person and a network
-// at it; onEndpoint what needs the local endpoint.
+// at it; onEndpoint what needs the local endpoint, onEngine a ClickHouse engine.
 const (
 	needsAccount  = "aws"
 	needsTerminal = "terminal"
 	onEndpoint    = "s3"
+	onEngine      = "clickhouse"
 )
 
 func (b *block) has(mark string) bool { return slices.Contains(b.marks, mark) }
@@ -69,7 +70,7 @@ func opened(info string, line int) (block, error) {
 		switch {
 		case isExit && err == nil:
 			b.exit = n
-		case m == needsAccount, m == needsTerminal, m == onEndpoint:
+		case m == needsAccount, m == needsTerminal, m == onEndpoint, m == onEngine:
 			b.marks = append(b.marks, m)
 		default:
 			return b, fmt.Errorf("line %d: unknown mark %q", line-1, m)

@@ -10,9 +10,9 @@
 //	         keeps it for the commands that follow on its page
 //	go       code of examples/ or of the test kit
 //
-// and marks follow it: exit=2 is the code that the last command ends with, s3 is run when
-// there is a local endpoint, aws and terminal are not run. An ellipsis stands
-// for what varies.
+// and marks follow it: exit=2 is the code that the last command ends with, s3 is
+// run when there is a local endpoint, clickhouse when there is an engine, aws and
+// terminal are not run. An ellipsis stands for what varies.
 package docs_test
 
 import (
@@ -78,6 +78,11 @@ func TestCommandsPrintWhatThePagesShow(t *testing.T) {
 						t.Fatal("no endpoint: set AWS_ENDPOINT_URL")
 					}
 					t.Logf("%s:%d: not run: no endpoint: set AWS_ENDPOINT_URL", page, b.line)
+				case b.has(onEngine) && os.Getenv("CLICKHOUSE_URL") == "":
+					if os.Getenv("SPATE_TEST_CLICKHOUSE") == "required" {
+						t.Fatal("no engine: set CLICKHOUSE_URL")
+					}
+					t.Logf("%s:%d: not run: no engine: set CLICKHOUSE_URL", page, b.line)
 				default:
 					s.try(t, b)
 				}
@@ -153,7 +158,12 @@ func load(t *testing.T, page string, b block) error {
 	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := app.Load(path, nil, func(name string) (string, bool) { return "/home/me", name == "PWD" })
+	_, err := app.Load(path, nil, func(name string) (string, bool) {
+		if name == "PWD" {
+			return "/home/me", true
+		}
+		return "", false
+	})
 	return err
 }
 

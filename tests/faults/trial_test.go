@@ -175,11 +175,13 @@ func (tr *trial) poll() (stop func()) {
 	return stop
 }
 
-func (tr *trial) received(m types.Message) {
-	n, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+func (tr *trial) received(ms []types.Message) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.receives[aws.ToString(m.MessageId)] = max(tr.receives[aws.ToString(m.MessageId)], n)
+	for _, m := range ms {
+		n, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+		tr.receives[aws.ToString(m.MessageId)] = max(tr.receives[aws.ToString(m.MessageId)], n)
+	}
 }
 
 // schedule invokes the finalizer as the schedule does, only more often, until the

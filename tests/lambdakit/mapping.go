@@ -13,32 +13,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Mapping hands the messages of a queue to functions, one a batch, as an event
-// source mapping does that reports partial failures: what a function did not
-// fail is deleted, everything else comes back when its visibility ends.
+// Mapping hands the messages of a queue to functions, a batch at a time, as an
+// event source mapping does that reports partial failures: what a function did
+// not fail is deleted, everything else comes back when its visibility ends.
 type Mapping struct {
 	Client *sqs.Client
 	Queue  string
-	// Before is called with a message before a function is invoked with it; nil:
+	// Batch is the most messages of an invocation, of what is there when it asks;
+	// 0: 1. A queue gives 10 at a time.
+	Batch int32
+	// Before is called with messages before a function is invoked with them; nil:
 	// nothing is.
-	Before func(m types.Message)
+	Before func(ms []types.Message)
 	// Hasten makes a message that a function failed due at once, whatever that
 	// asked for.
 	Hasten bool
 	// Each is told of every invocation; nil: nobody is told.
-	Each func(m types.Message, o Outcome)
+	Each func(ms []types.Message, o Outcome)
 }
 
 // Run polls for f until ctx ends; an invocation that is under way then is
 // waited for. Several may run for one queue, each with a function of its own.
 func (m *Mapping) Run(ctx context.Context, f *Function) error {
 	for ctx.Err() == nil {
-		got, err := m.receive(ctx)
-		if err != nil && ctx.Err() == nil {
+		got, err := m.Receive(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
 			return err
-		}
-		for _, message := range got {
-			if err := m.One(context.WithoutCancel(ctx), f, message); err != nil {
+		case len(got) > 0:
+			if err := m.Give(context.WithoutCancel(ctx), f, got); err != nil {
 				return err
 			}
 		}
@@ -46,9 +50,11 @@ func (m *Mapping) Run(ctx context.Context, f *Function) error {
 	return nil
 }
 
-func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
+// Receive takes a batch off the queue, or nothing if there is nothing for a
+// second.
+func (m *Mapping) Receive(ctx context.Context) ([]types.Message, error) {
 	out, err := m.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &m.Queue, MaxNumberOfMessages: 1, WaitTimeSeconds: 1,
+		QueueUrl: &m.Queue, MaxNumberOfMessages: max(1, m.Batch), WaitTimeSeconds: 1,
 		MessageAttributeNames:       []string{"All"},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
@@ -58,46 +64,69 @@ func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
 	return out.Messages, nil
 }
 
-// One invokes f with one message, and deletes it unless it failed.
-func (m *Mapping) One(ctx context.Context, f *Function, message types.Message) error {
-	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{record(message)}})
+// Give invokes f with messages, and deletes those that did not fail.
+func (m *Mapping) Give(ctx context.Context, f *Function, ms []types.Message) error {
+	var e events.SQSEvent
+	for _, message := range ms {
+		e.Records = append(e.Records, record(message))
+	}
+	event, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
 	if m.Before != nil {
-		m.Before(message)
+		m.Before(ms)
 	}
 	o, err := f.Invoke(ctx, event)
 	if err != nil {
 		return err
 	}
 	if m.Each != nil {
-		m.Each(message, o)
+		m.Each(ms, o)
 	}
 	if !o.OK() {
 		return nil
 	}
-	var answer events.SQSEventResponse
-	if err := json.Unmarshal(o.Response, &answer); err != nil {
-		return fmt.Errorf("answer %q of a reader: %w", o.Response, err)
-	}
-	if answer.BatchItemFailures == nil {
-		return errors.New("a reader answered without a list of failures, which not every mapping takes for success")
+	failed, err := failures(o.Response)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if len(answer.BatchItemFailures) > 0 {
-		if !m.Hasten {
-			return nil
+	for _, message := range ms {
+		if err := m.settle(ctx, message, failed[aws.ToString(message.MessageId)]); err != nil {
+			return err
 		}
-		_, err = m.Client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
-		if _, taken := errors.AsType[*types.ReceiptHandleIsInvalid](err); taken {
-			return nil // it was due, and is another's by now, or a dead letter
-		}
-		return err
 	}
-	_, err = m.Client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
-	if _, late := errors.AsType[*types.ReceiptHandleIsInvalid](err); late { // of a delivery that lapsed
+	return nil
+}
+
+// failures are the ids of the messages that a function failed.
+func failures(response []byte) (map[string]bool, error) {
+	var answer events.SQSEventResponse
+	if err := json.Unmarshal(response, &answer); err != nil {
+		return nil, fmt.Errorf("answer %q of a function: %w", response, err)
+	}
+	if answer.BatchItemFailures == nil {
+		return nil, errors.New("a function answered without a list of failures, which not every mapping takes for success")
+	}
+	failed := map[string]bool{}
+	for _, f := range answer.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+	return failed, nil
+}
+
+// settle does with a message what became of it. One that was due meanwhile is
+// another's by now, or a dead letter.
+func (m *Mapping) settle(ctx context.Context, message types.Message, failed bool) (err error) {
+	switch {
+	case !failed:
+		_, err = m.Client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
+	case m.Hasten:
+		_, err = m.Client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &m.Queue, ReceiptHandle: message.ReceiptHandle})
+	}
+	if _, late := errors.AsType[*types.ReceiptHandleIsInvalid](err); late {
 		return nil
 	}
 	return err

@@ -22,20 +22,37 @@ type Rows struct {
 
 	mu  sync.Mutex
 	put map[string][]string // by key; guarded by mu
+	was map[string]bool     // rows of versions that were replaced; guarded by mu
 }
 
 // NewRows returns no rows.
-func NewRows(s *Stack) *Rows { return &Rows{stack: s, put: map[string][]string{}} }
+func NewRows(s *Stack) *Rows {
+	return &Rows{stack: s, put: map[string][]string{}, was: map[string]bool{}}
+}
 
 // Put writes an object of n rows of so many bytes, with gzip where the key ends in
 // .gz.
 func (r *Rows) Put(ctx context.Context, key string, n, size int) error {
+	return r.write(ctx, key, "", n, size)
+}
+
+// Replace writes version v of an object of n rows, which may have been there
+// before. Whether the rows of the version that it replaces arrive depends on who
+// is first: they may, once.
+func (r *Rows) Replace(ctx context.Context, key string, v, n int) error {
+	return r.write(ctx, key, fmt.Sprintf(`"version":%d,`, v), n, 0)
+}
+
+func (r *Rows) write(ctx context.Context, key, version string, n, size int) error {
 	rows := make([]string, n)
 	for i := range rows {
-		rows[i] = fmt.Sprintf(`{"from":%q,"row":%d,"fill":"`, key, i)
+		rows[i] = fmt.Sprintf(`{"from":%q,%s"row":%d,"fill":"`, key, version, i)
 		rows[i] += strings.Repeat("-", max(0, size-len(rows[i])-3)) + `"}`
 	}
 	r.mu.Lock()
+	for _, row := range r.put[key] {
+		r.was[row] = true
+	}
 	r.put[key] = rows
 	r.mu.Unlock()
 	body, err := encode(key, strings.Join(rows, "\n")+"\n")
@@ -81,6 +98,12 @@ func (r *Rows) Compare(ctx context.Context, under string, without ...string) (st
 			}
 			delete(got, row)
 		}
+	}
+	for row := range r.was {
+		if got[row] > 1 {
+			repeated++
+		}
+		delete(got, row)
 	}
 	if lost+repeated+len(got) == 0 {
 		return "", nil

@@ -27,12 +27,15 @@ import (
 )
 
 // Stack is what functions share, made on the endpoint without a template: a
-// table, a feed with its dead letters, and a bucket.
+// table, a feed with its dead letters, an intake's queue with its own, and a
+// bucket, which announces nothing by itself (Announce).
 type Stack struct {
 	Endpoint string
-	Name     string // of the table, the bucket and both queues, in part
+	Name     string // of the table, the bucket and the queues, in part
 	Feed     string // URLs
 	Dead     string
+	Intake   string
+	Refused  string // the intake's dead letters
 	SQS      *sqs.Client
 	Dynamo   *dynamodb.Client
 	S3       *s3.Client
@@ -57,8 +60,8 @@ func Endpoint(t testing.TB) string {
 
 // StackOptions are what stacks differ in.
 type StackOptions struct {
-	MaxReceives int           // before a message is a dead letter; 0: 5
-	Visibility  time.Duration // of the feed; 0: 15 min
+	MaxReceives int           // of the feed, before a message is a dead letter; 0: 5
+	Visibility  time.Duration // of both queues; 0: 15 min
 }
 
 // NewStack makes a stack under a name that is new.
@@ -95,32 +98,42 @@ func (s *Stack) table(ctx context.Context) error {
 	return err
 }
 
-func (s *Stack) queues(ctx context.Context, o StackOptions) error {
-	dead, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(s.Name + "-dead")})
-	if err != nil {
+// receivesOfIntake is what the template gives a notification, before it is a dead
+// letter.
+const receivesOfIntake = 10
+
+func (s *Stack) queues(ctx context.Context, o StackOptions) (err error) {
+	if s.Feed, s.Dead, err = s.queue(ctx, s.Name, o.Visibility, o.MaxReceives); err != nil {
 		return err
 	}
-	s.Dead = *dead.QueueUrl
+	s.Intake, s.Refused, err = s.queue(ctx, s.Name+"-intake", o.Visibility, receivesOfIntake)
+	return err
+}
+
+// queue makes a queue and that of its dead letters.
+func (s *Stack) queue(ctx context.Context, name string, visibility time.Duration, receives int) (url, letters string, err error) {
+	dead, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(name + "-dead")})
+	if err != nil {
+		return "", "", err
+	}
 	arn, err := s.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: dead.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameQueueArn},
 	})
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	redrive, err := json.Marshal(map[string]any{
-		"deadLetterTargetArn": arn.Attributes["QueueArn"], "maxReceiveCount": o.MaxReceives,
-	})
+	redrive, err := json.Marshal(map[string]any{"deadLetterTargetArn": arn.Attributes["QueueArn"], "maxReceiveCount": receives})
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	feed, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &s.Name, Attributes: map[string]string{
-		"VisibilityTimeout": strconv.Itoa(int(o.Visibility.Seconds())),
+	made, err := s.SQS.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{
+		"VisibilityTimeout": strconv.Itoa(int(visibility.Seconds())),
 		"RedrivePolicy":     string(redrive),
 	}})
-	if err == nil {
-		s.Feed = *feed.QueueUrl
+	if err != nil {
+		return "", "", err
 	}
-	return err
+	return *made.QueueUrl, *dead.QueueUrl, nil
 }
 
 // Env is the environment of the stack's functions.
@@ -129,6 +142,7 @@ func (s *Stack) Env() map[string]string {
 		"AWS_ENDPOINT_URL": s.Endpoint, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true",
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 		"FEED_QUEUE_URL": s.Feed, "FEED_MAX_RECEIVES": strconv.Itoa(s.receives), "DEAD_LETTER_QUEUE_URL": s.Dead,
+		"INTAKE_QUEUE_URL": s.Intake, "INTAKE_DEAD_LETTER_QUEUE_URL": s.Refused,
 		"JOB_TABLE": s.Name, "REPORT_URL": "s3://" + s.Name + "/reports/",
 		"LISTER_FUNCTION": s.Name + "-lister", "FINALIZER_FUNCTION": s.Name + "-finalizer",
 		"SOURCE_URL": "s3://" + s.Name + "/in/", "OUTPUT_URL": "s3://" + s.Name + "/out/",

@@ -26,7 +26,8 @@ type actor struct {
 	proofOnly bool
 	probe     bool
 	begun     *begun
-	sawHalt   bool
+	sawHalt   bool // at some time
+	knowsHalt bool // when it last looked
 	paused    bool
 	finished  bool
 }

@@ -3,10 +3,10 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
-	"time"
 )
 
 // What only continuous jobs call of the ledger.
@@ -100,9 +100,10 @@ func (l wired) Stale(ctx context.Context, job string, run int, then time.Time, y
 
 func (l wired) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
 	return call0(ctx, l, "Repeat", fmt.Sprintf("%s after %d", short(r.ID), repeats), func(ctx context.Context) error {
+		before := l.w.item(r)
 		err := l.Shared.Repeat(ctx, r, repeats)
 		if err == nil {
-			l.w.laws.repeated(l.who(), r, repeats)
+			l.w.laws.repeated(r, before)
 		}
 		return err
 	})

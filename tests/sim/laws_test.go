@@ -133,10 +133,11 @@ func (l *laws) listed(c ledger.Lease) {
 
 func (l *laws) saw(a *actor, m ledger.Meta) {
 	a.sawHalt = a.sawHalt || m.Halt != nil
+	a.knowsHalt = m.Halt != nil
 }
 
 func (l *laws) halted(a *actor, won bool) {
-	a.sawHalt = true
+	a.sawHalt, a.knowsHalt = true, true
 	if won {
 		l.haltedAt = time.Now()
 		l.w.eager("resume")
@@ -154,7 +155,7 @@ func (l *laws) begun(a *actor, r ledger.Ref, was, i ledger.Item, receives int) {
 	a.begun = &begun{ref: r, serial: -1, wasted: s.done}
 	s.workers = append(s.workers, a)
 	if i.State == ledger.Open && i.Run == r.Run {
-		if a.sawHalt && !a.probe {
+		if a.knowsHalt && !a.probe {
 			l.w.law("%s begins %s of a job that it knows to be halted", a.name, short(r.ID))
 		}
 		a.begun.serial, a.begun.before = i.Serial, i.Attempts-1

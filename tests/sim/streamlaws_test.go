@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -71,9 +72,12 @@ func (l *laws) overwritten(r ledger.Ref, o unit.Object) {
 
 // repeated: only what the queue lost, or what somebody broke off, is sent again,
 // a few times.
-func (l *laws) repeated(_ *actor, r ledger.Ref, repeats int) {
-	if repeats >= resends {
-		l.w.law("unit %s is sent again for the %d. time", short(r.ID), repeats+1)
+func (l *laws) repeated(r ledger.Ref, i ledger.Item) {
+	if i.Repeats >= resends {
+		l.w.law("unit %s is sent again for the %d. time", short(r.ID), i.Repeats+1)
+	}
+	if i.Last && time.Since(i.Touched) >= window {
+		l.w.law("unit %s is sent again after its last delivery", short(r.ID))
 	}
 	if l.w.meta().Ask != l.w.meta().Swept && !l.w.on("freeze") && !l.w.on("slow") && !l.w.on("second tick") {
 		l.w.law("unit %s is sent again while a send is due", short(r.ID))

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	streams   = flag.Int("sim.streams", 2000, "how many seeds of continuous jobs to run")
+	streams   = flag.Int("sim.streams", 1500, "how many seeds of continuous jobs to run")
 	oneStream = flag.Int64("sim.stream", -1, "the only one of them, with its trace")
 )
 
@@ -31,13 +31,14 @@ func TestEveryVersionIsRead(t *testing.T) {
 		return
 	}
 	var next, steps, again, dead atomic.Int64
+	next.Store(int64(*first))
 	t.Run("seeds", func(t *testing.T) {
 		for n := range runtime.GOMAXPROCS(0) {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
 				for {
 					seed := next.Add(1) - 1
-					if seed >= int64(*streams) || t.Failed() && !*all {
+					if seed >= int64(*first)+int64(*streams) || t.Failed() && !*all {
 						return
 					}
 					w := stream(t, uint64(seed))

@@ -12,8 +12,8 @@ import (
 )
 
 // The traps that a model of the protocol found in earlier wordings of it, each
-// with all the parts that fall into it. Their numbers are the model's; its other
-// ones are of jobs without an end.
+// with all the parts that fall into it. Their numbers are the model's; those of
+// jobs without an end are in a file of their own.
 
 // play is a world in which only that goes wrong which a script says.
 type play struct {
@@ -25,6 +25,7 @@ type play struct {
 type line struct {
 	actor, what string
 	then        func() // beside it
+	kind        string // of its fate
 	slow        time.Duration
 	freeze      time.Duration
 	said        bool
@@ -69,7 +70,7 @@ func (p *play) fate(k *ask) (fate, time.Duration, bool) {
 		if l.then != nil {
 			l.then()
 		}
-		return fate{}, max(l.slow, l.freeze), l.freeze > 0
+		return fate{kind: l.kind}, max(l.slow, l.freeze), l.freeze > 0
 	}
 	return fate{}, 0, false
 }

@@ -30,7 +30,7 @@ func (v *values) kinds() []string {
 // record has no such value.
 func (v *values) column(absent bool) string {
 	missing := absent || v.nulls > 0
-	of := ""
+	var of string
 	switch kinds := v.kinds(); {
 	case len(kinds) == 0:
 		return "Nullable(String)" // null wherever it was seen

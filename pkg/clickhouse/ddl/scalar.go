@@ -132,7 +132,7 @@ func shapeOf(s string) (is shape, at time.Time, digits int) {
 	if m == nil {
 		return free, at, 0
 	}
-	layout := ""
+	var layout string
 	switch between, zone := m[1], m[3]; {
 	case between == "":
 		is, layout = day, time.DateOnly

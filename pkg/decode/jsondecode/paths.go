@@ -53,6 +53,26 @@ func (n *node) short(word uint64, size int) *node {
 	return nil
 }
 
+// resembles reports whether a key as written, which names no child, may be one
+// for who does not mind case.
+func (n *node) resembles(raw []byte) bool {
+	if n.children == nil {
+		return false
+	}
+	if !plain(raw) {
+		return true
+	}
+	if n.lengths>>min(len(raw), 63)&1 == 0 {
+		return false
+	}
+	for i := range n.children {
+		if key := n.children[i].key; len(key) == len(raw) && strings.EqualFold(key, string(raw)) {
+			return true
+		}
+	}
+	return false
+}
+
 // plan makes the tree of the paths and says which slot each has. Slots are
 // numbered in tree order, so that those below a node are neighbours.
 func plan(paths []Path) (root *node, slots []int) {

@@ -18,6 +18,9 @@ type scanner struct {
 	spans []span // by slot; of the record at hand
 	key   []byte // scratch for keys with escapes
 
+	alert bool // look for what a library may see otherwise:
+	odd   bool // a wanted key stood twice, or one like it in another case
+
 	at   int // of the fault, once one was found
 	what string
 }
@@ -27,14 +30,21 @@ type span struct{ start, end int }
 
 // text scans the whole of b.
 func (s *scanner) text(want *node) error {
+	if s.scan(want) < 0 {
+		return undecodable(s.what, s.b, s.at)
+	}
+	return nil
+}
+
+// scan scans the whole of b and returns its end, or -1.
+func (s *scanner) scan(want *node) int {
 	end := s.member(s.space(0), want, 0)
 	if end >= 0 {
-		if end = s.space(end); end == len(s.b) {
-			return nil
+		if end = s.space(end); end < len(s.b) {
+			return s.fail(end, "want the end of the record")
 		}
-		s.fail(end, "want the end of the record")
 	}
-	return undecodable(s.what, s.b, s.at)
+	return end
 }
 
 // fail notes the fault and returns what every scan then returns. An offset at
@@ -98,8 +108,12 @@ func (s *scanner) object(i int, want *node, depth int) int {
 			return s.fail(i, "want a key in quotes")
 		}
 		var child *node
-		if i, child = s.name(i+1, want); i < 0 {
+		start := i + 1
+		if i, child = s.name(start, want); i < 0 {
 			return -1
+		}
+		if child == nil && s.alert && want != nil {
+			s.odd = s.odd || want.resembles(s.b[start:i-1])
 		}
 		if i >= len(s.b) || s.b[i] != ':' {
 			if i = s.space(i); i >= len(s.b) || s.b[i] != ':' {
@@ -153,6 +167,9 @@ func (s *scanner) name(i int, n *node) (end int, c *node) {
 func (s *scanner) member(i int, n *node, depth int) int {
 	if n == nil {
 		return s.value(i, nil, depth)
+	}
+	if s.alert && n.slot >= 0 && s.spans[n.slot].end > 0 {
+		s.odd = true
 	}
 	if n.children != nil {
 		clear(s.spans[n.first:n.last])

@@ -28,7 +28,9 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
+	"unsafe"
 
 	"github.com/goccy/go-json"
 
@@ -50,11 +52,23 @@ type Options struct {
 
 // Typed returns a decoder to T, by the rules and tags of encoding/json. Types
 // with an UnmarshalJSON of their own are given their part of the record.
-func Typed[T any](o Options) decode.Decoder[T] { return &typed[T]{options: o} }
+func Typed[T any](o Options) decode.Decoder[T] {
+	d := &typed[T]{options: o}
+	if !o.ExactNumbers {
+		d.plan = planOf(reflect.TypeFor[T]())
+	}
+	if d.plan != nil {
+		d.scan = scanner{spans: make([]span, d.plan.count), alert: true}
+	}
+	return d
+}
 
 type typed[T any] struct {
 	options Options
 	keys    keys
+	plan    *structPlan // nil: the library decodes
+	scan    scanner
+	texts   texts
 }
 
 func (d *typed[T]) Decode(b []byte, v *T) error {
@@ -62,13 +76,33 @@ func (d *typed[T]) Decode(b []byte, v *T) error {
 	// and what its pointers lead to.
 	var zero T
 	*v = zero
-	if err := d.unmarshal(b, v); err != nil {
-		return explain(b, err)
+	if d.plan == nil || !d.planned(b, unsafe.Pointer(v)) {
+		*v = zero
+		if err := d.unmarshal(b, v); err != nil {
+			return explain(b, err)
+		}
 	}
 	if d.options.DisallowDuplicateKeys {
 		return d.keys.check(b)
 	}
 	return nil
+}
+
+// planned sets the fields of the struct at p by the plan; false where the
+// library has to say what the record means.
+func (d *typed[T]) planned(b []byte, p unsafe.Pointer) bool {
+	s := &d.scan
+	s.b, s.odd = b, false
+	if s.scan(d.plan.root) < 0 || s.odd || b[s.space(0)] != '{' {
+		return false
+	}
+	for i := range d.plan.fields {
+		f, at := &d.plan.fields[i], s.spans[d.plan.slots[i]]
+		if at.end > 0 && !f.set(&d.texts, unsafe.Add(p, f.offset), b[at.start:at.end]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *typed[T]) unmarshal(b []byte, v *T) error {

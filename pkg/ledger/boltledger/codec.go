@@ -149,6 +149,8 @@ func (c *codec) counts(p *ledger.Counts) {
 	})
 }
 
+// fault leaves out what only events bring about: their jobs have a Shared ledger.
+// So does object.
 func (c *codec) fault(p *ledger.Fault) {
 	c.int(&p.Member)
 	c.number(&p.Record)

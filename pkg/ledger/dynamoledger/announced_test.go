@@ -71,6 +71,12 @@ func TestLifetimes(t *testing.T) {
 			t.Errorf("unit %d: %v", u, a)
 		}
 	}
+	for u, shows := range []bool{true, false, false, false} {
+		it := tell(s, func() (ledger.Item, error) { return s.Look(t.Context(), ref(1, u)) })
+		if (it.Body != nil) != shows {
+			t.Errorf("unit %d is %s, with the body %q", u, it.State, it.Body)
+		}
+	}
 	t.Run("what a listing takes over stays, and is in no index", func(t *testing.T) {
 		s.fail(1)
 		s.list(2, page(0, 4))
@@ -225,6 +231,24 @@ func TestATransactionNamesOneOfItsConditions(t *testing.T) {
 	}
 }
 
+// TestWhatIsMissingIsEnteredAgain has parts of an entry go, as what expires does.
+func TestWhatIsMissingIsEnteredAgain(t *testing.T) {
+	api, s := streaming(t, 0)
+	e := entry(1, 0, 0, 0, 1, 2)
+	s.enter(e)
+	whole := maps.Clone(api.items)
+	for at := range whole {
+		if !strings.HasPrefix(at[1], "s3-") && !strings.HasPrefix(at[1], "o-") {
+			continue
+		}
+		delete(api.items, at)
+		s.enter(e)
+		if len(api.items) != len(whole) || api.items[at] == nil {
+			t.Errorf("%v is not entered again", at)
+		}
+	}
+}
+
 func TestATableWithoutTheIndex(t *testing.T) {
 	api, s := streaming(t, 1)
 	api.bare = true
@@ -320,6 +344,11 @@ func TestAnOverwrittenMemberAmongMany(t *testing.T) {
 		if !f.Overwritten || f.Record != 3 {
 			t.Errorf("%+v", f)
 		}
+	}
+	s.overwritten(0, serial, 70, object(70)) // at a lower record
+	it = tell(s, func() (ledger.Item, error) { return s.Look(t.Context(), ref(1, 0)) })
+	if f := it.Faults[70]; f.Member != 70 || f.Record != 0 {
+		t.Errorf("%+v", f)
 	}
 	h := tell(s, func() (ledger.Held, error) { return s.Claimed(t.Context(), "j", objectID(0)) })
 	if !h.Overwritten {

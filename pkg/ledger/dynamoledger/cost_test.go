@@ -131,22 +131,31 @@ func TestCostsOfAnnouncedUnits(t *testing.T) {
 		}
 		differ(t, "calls", api.since(func() { s.enter(e) }), map[string]int{"GetItem": 2, "TransactWriteItems": 1, "UpdateItem": 151})
 	})
+	t.Run("bodies that no transaction holds are written each for itself", func(t *testing.T) {
+		e, r := packed(400, 6000, 1), random{rand.New(rand.NewPCG(1, 8))}
+		for u := range 22 {
+			more := entry(1, 401+u, 0).Units
+			more[0].Body = r.bytes(200 << 10)
+			e.Units = append(e.Units, more...)
+		}
+		differ(t, "calls", api.since(func() { s.enter(e) }), map[string]int{"GetItem": 2, "TransactWriteItems": 1, "UpdateItem": 23})
+	})
 	t.Run("the backlog is 64 queries, and reads what is not done", func(t *testing.T) {
 		read := api.read
 		got := api.since(func() {
-			if b, err := s.Backlog(t.Context(), "j", 1); err != nil || b.Open != 151 {
+			if b, err := s.Backlog(t.Context(), "j", 1); err != nil || b.Open != 174 {
 				t.Errorf("%+v, %v", b, err)
 			}
 		})
 		differ(t, "calls", got, map[string]int{"GetItem": 1, "Query": 64})
-		differ(t, "read", api.read-read, 151)
+		differ(t, "read", api.read-read, 174)
 	})
 	t.Run("a proof reads no claims and no counters", func(t *testing.T) {
 		read := api.read
 		if c, err := s.Prove(t.Context(), "j", 1); err != nil || c.Done != 2 {
 			t.Errorf("%+v, %v", c, err)
 		}
-		differ(t, "read", api.read-read, 153)
+		differ(t, "read", api.read-read, 176)
 	})
 }
 

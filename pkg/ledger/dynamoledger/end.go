@@ -119,7 +119,7 @@ func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Ca
 }
 
 // dead makes a unit dead that was entered, or listed. One that was entered keeps
-// its body: a redrive sends it.
+// its body, for a redrive to send, and may never have been begun.
 func (l *Ledger) dead(r ledger.Ref, serial int, c ledger.Cause, by []byte, entered bool) write {
 	now := l.clock()
 	v := fence(r, serial)
@@ -133,7 +133,7 @@ func (l *Ledger) dead(r ledger.Ref, serial int, c ledger.Cause, by []byte, enter
 	}
 	if entered {
 		w.set += ", #ended = :now, #unfinished = :place"
-		w.when = "#state = :open AND #run = :run AND #serial = :serial AND " + announced // never begun: 0
+		w.when = "#state = :open AND #run = :run AND #serial = :serial AND " + announced
 	}
 	return w
 }

@@ -360,6 +360,9 @@ func (t *table) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 			if p.Put != nil {
 				bytes += size(p.Put.Item)
 			}
+			if p.Update != nil {
+				bytes += size(p.Update.ExpressionAttributeValues)
+			}
 			apply = append(apply, do)
 		}
 		if bytes > 4<<20 {

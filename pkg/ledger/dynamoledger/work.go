@@ -53,29 +53,28 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 // Touch implements [ledger.Worker].
 func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
 	const verb = "touch"
-	shown := l.continuous(r.Job)
-	for {
-		if shown {
-			a, ok, err := l.update(ctx, about(verb, r), write{
-				key: unitKey(r.Job, r.ID), set: "SET #touched = :now", when: "#state = :open AND #run = :run AND attribute_exists(#entered)",
-				values: attributes{"now": when(l.clock()), "open": str(ledger.Open), "run": num(r.Run)},
-			})
-			if err == nil && !ok {
-				_, err = l.found(ctx, verb, r, a)
-			}
-			if err != nil {
-				return err
-			}
-			return l.beat(ctx, verb, r)
-		}
+	if !l.continuous(r.Job) {
 		e, err := l.entry(ctx, verb, r)
 		if err != nil {
 			return err
 		}
-		if shown = e.entered(); !shown {
+		if !e.entered() {
 			return l.beat(ctx, verb, r)
 		}
 	}
+	a, ok, err := l.update(ctx, about(verb, r), write{
+		key:    unitKey(r.Job, r.ID),
+		set:    "SET #touched = :now",
+		when:   "#state = :open AND #run = :run AND " + announced,
+		values: attributes{"now": when(l.clock()), "open": str(ledger.Open), "run": num(r.Run)},
+	})
+	if err == nil && !ok {
+		_, err = l.found(ctx, verb, r, a)
+	}
+	if err != nil {
+		return err
+	}
+	return l.beat(ctx, verb, r)
 }
 
 // beat shows that something happened to the unit.

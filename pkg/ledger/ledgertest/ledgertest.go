@@ -17,7 +17,7 @@ import (
 // one in this process whose counters are of the whole run.
 type Harness struct {
 	// Lapse lets d pass on the clock of a store that open returned. nil waits
-	// for it.
+	// for it, which RunShared does for hours.
 	Lapse func(s ledger.Store, d time.Duration)
 	// Histories is how many random histories are tried, and Steps how many
 	// operations each of them has; 0 means 300 and 80.

@@ -93,7 +93,7 @@ var opens = []sharedTest{
 		b.equal("run", b.opened(s, "t2").Run, 2)
 	}},
 	{"it is not started, leased or listed while it runs, and may be listed after", func(b bench, s ledger.Shared) {
-		m := b.streams(s, 1)
+		m := b.streams(s, 2)
 		_, err := b.Start(b.ctx, b.job, ledger.Start{Token: "t2", Digests: digests})
 		b.is(err, ledger.ErrActive)
 		_, err = b.Lease(b.ctx, b.lister(1))
@@ -103,12 +103,15 @@ var opens = []sharedTest{
 		b.is(b.Finish(b.ctx, b.lister(1)), ledger.ErrState)
 		b.equal("meta", b.meta(), m)
 		b.done(1, 0)
+		b.ok(b.Touch(b.ctx, b.ref(1, 1)))
 		b.over()
+		b.equal("state", b.begun(1, 0).State, ledger.Done)
 		m = b.running("t2", 2)
 		b.equal("continuous", m.Continuous, false)
 		b.equal("planned", m.Planned, 2)
 		b.equal("census", b.census(2), ledger.Census{Done: 1, Open: 1, Counts: one})
 		b.equal("item", b.item(2, 1), ledger.Item{Planned: planned(1), Run: 2, State: ledger.Open})
+		b.equal("run of what was done", b.begun(2, 0).Run, 2)
 	}},
 	{"of many that open it at once, all get the run", func(b bench, s ledger.Shared) {
 		got := b.race(8, func(int) (bool, error) {

@@ -41,7 +41,8 @@ type Ledger struct {
 func New() *Ledger { return &Ledger{now: time.Now, jobs: map[string]*job{}} }
 
 // Shared is a Ledger that also remembers what was sent, whole, and what is due
-// again. It keeps the body of every unit.
+// again, and that continuous jobs run on. It keeps the body of every unit, and
+// their done units and claims for good.
 type Shared struct{ *Ledger }
 
 // NewShared returns an empty ledger of jobs that outlive their feed.

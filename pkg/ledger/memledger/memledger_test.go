@@ -92,6 +92,10 @@ func TestCompletedIsRefusedWithoutProof(t *testing.T) { // INV-1
 	}
 	must[ledger.Meta](t)(l.Start(ctx, "j", ledger.Start{Token: "t2"}))
 	refused(2, "no end marker")
+	shared := memledger.NewShared()
+	must[ledger.Meta](t)(shared.Open(ctx, "j", ledger.Start{}))
+	l = shared.Ledger
+	refused(1, "no end ever")
 }
 
 func TestTokens(t *testing.T) {

@@ -283,6 +283,20 @@ func TestViolations(t *testing.T) {
 			t.Errorf("reported: %q", got)
 		}
 	})
+	t.Run("rows that do not end where the block does", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			ends []int
+			want int
+		}{"right": {[]int{12, 14}, 0}, "too few": {[]int{14}, 1}, "elsewhere": {[]int{12, 15}, 1}} {
+			n := 0
+			s := capturesink.New(capturesink.Options{Violation: func(string, ...any) { n++ }})
+			b := block(0, "a\nb\n")
+			b.Ends, b.Base = c.ends, 10
+			if err := s.Write(t.Context(), b); err != nil || n != c.want {
+				t.Errorf("%s: %v, %d violations", name, err, n)
+			}
+		}
+	})
 	t.Run("without a callback a violation panics", func(t *testing.T) {
 		defer func() {
 			if recover() == nil {
@@ -293,4 +307,32 @@ func TestViolations(t *testing.T) {
 		_ = s.Close()
 		_ = s.Write(t.Context(), block(0, "a\n"))
 	})
+}
+
+func TestRefusedRows(t *testing.T) {
+	b := block(0, "a\npoison\nb\npoison\n")
+	b.Ends = []int{2, 9, 11, 18}
+	s := capturesink.New(capturesink.Options{Dedup: true, Refuses: refusesPoison, Script: capturesink.Steps(capturesink.Retryable, capturesink.Lost)})
+	if !s.Limits().Rejects {
+		t.Error("the limits do not say that rows are refused")
+	}
+	for i, applied := range []string{"", "a\nb\n", "a\nb\n", "a\nb\n"} {
+		err := s.Write(t.Context(), b)
+		r, ok := errors.AsType[*sink.Rejected](err)
+		if ok != (i > 1) || string(s.Bytes()) != applied {
+			t.Fatalf("call %d: %v, %q", i+1, err, s.Bytes())
+		}
+		if !ok {
+			continue
+		}
+		if len(r.Rows) != 2 || r.Rows[1].Index != 3 || string(r.Rows[1].Text) != "poison" || r.Rows[1].Detail != "it is poison" {
+			t.Errorf("refused %+v", r.Rows)
+		}
+		if c := s.Calls()[i]; !slices.Equal(c.Refused, []int{1, 3}) || string(c.Block.Data) != string(b.Data) {
+			t.Errorf("call %+v", c)
+		}
+	}
+	if got := s.RowsOf("u"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("rows %q", got)
+	}
 }

@@ -31,8 +31,9 @@ const maxText = 600 // bytes of a server's message that are shown
 
 var (
 	codeText  = regexp.MustCompile(`Code: (\d+)[.,]`)
+	tableID   = regexp.MustCompile(` \([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)`)
 	codeStart = regexp.MustCompile(`^(?:\s*Code: \d+[.,]\s*(?:e\.displayText\(\) = )?(?:DB::Exception: )?)+`)
-	codeEnd   = regexp.MustCompile(`(?s)\s*(?:\([A-Z0-9_]+\)\s*)?(?:\(version [^)]*(?:\([^)]*\))?\)|, e\.what\(\) = .*)?\s*$`)
+	codeEnd   = regexp.MustCompile(`(?s)\s*(?:\([A-Z0-9_]+\)\s*)?(?:\(version [^)]*(?:\([^)]*\))?\)|, e\.what\(\) = .*)?[.\s]*$`)
 )
 
 // fault is the exception that an answer holds, nil if none. It may be in the
@@ -71,11 +72,14 @@ func (a *answer) empty() bool {
 	return false
 }
 
-// tidy is a message on one line, without what code and version say already.
+// tidy is a message on one line, without what code and version say already, and
+// without the table's id, which is another on each replica: what is written down
+// of a refused row is the same each time.
 func tidy(text []byte) string {
 	s := strings.ToValidUTF8(string(text[:min(len(text), 8*maxText)]), "?")
 	s = codeStart.ReplaceAllString(s, "")
 	s = codeEnd.ReplaceAllString(s, "")
+	s = tableID.ReplaceAllString(s, "")
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	if len(s) <= maxText {
 		return s

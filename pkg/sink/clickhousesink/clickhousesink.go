@@ -18,7 +18,10 @@
 // to the next, which gets the same bytes under the same token.
 //
 // Rows that the server refuses for their values are found by division, and named;
-// the others are inserted.
+// the others are inserted, under tokens of their parts: a table that takes such
+// rows by the time that their unit comes again has the others twice. What a
+// materialized view refuses cannot be divided, since the table itself has stored
+// the rows by then, and fails its unit.
 //
 // It is no client for queries: it asks for what it has to know of the table, and
 // inserts.

@@ -118,10 +118,10 @@ func (c *client) head(h http.Header, encoding string) {
 func read(res *http.Response) (*answer, error) {
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("the answer is cut: %w", err)
+	var rest int64
+	if err == nil {
+		rest, err = io.Copy(io.Discard, res.Body)
 	}
-	rest, err := io.Copy(io.Discard, res.Body)
 	if err != nil {
 		return nil, fmt.Errorf("the answer is cut: %w", err)
 	}

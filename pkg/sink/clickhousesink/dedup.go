@@ -1,6 +1,7 @@
 package clickhousesink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,11 +71,11 @@ func (s *Sink) lookForWindows(ctx context.Context, to *replica, f *found) (dedup
 		}
 		if row.Engine == "MaterializedView" {
 			d.views++
-			for _, t := range s.targets(ctx, to, p, row) {
-				if !seen[t] {
-					seen[t] = true
-					queue = append(queue, t)
-				}
+			if t, ok := s.target(ctx, to, p, row); !ok {
+				d.tables = append(d.tables, window{place: p})
+			} else if !seen[t] {
+				seen[t] = true
+				queue = append(queue, t)
 			}
 		} else {
 			d.tables = append(d.tables, windowOf(p, row, defaults))
@@ -96,7 +97,7 @@ func unseen(err error) bool {
 }
 
 func (s *Sink) table(ctx context.Context, to *replica, p place) (tableRow, error) {
-	rows, err := ask[tableRow](ctx, s, to, "SELECT engine, engine_full, create_table_query, dependencies_database, dependencies_table FROM system.tables WHERE "+p.where("name"))
+	rows, err := ask[tableRow](ctx, s, to, "SELECT engine, engine_full, create_table_query, dependencies_database, dependencies_table FROM system.tables WHERE "+p.where())
 	if err != nil && !unseen(err) {
 		return tableRow{}, err
 	}
@@ -140,12 +141,17 @@ func windowOf(p place, row tableRow, defaults map[string]int) window {
 		return w
 	}
 	w.setting = windowPlain
-	if strings.HasPrefix(row.Engine, "Replicated") || strings.HasPrefix(row.Engine, "Shared") {
+	if shared(row.Engine) {
 		w.setting = windowReplicated
 		w.seconds, _ = settingOf(row.Full, windowSeconds, defaults)
 	}
 	w.blocks, w.known = settingOf(row.Full, w.setting, defaults)
 	return w
+}
+
+// shared reports whether a table of the engine is the same on all replicas.
+func shared(engine string) bool {
+	return strings.HasPrefix(engine, "Replicated") || strings.HasPrefix(engine, "Shared")
 }
 
 // settingOf is a setting of a table: its own, or the server's.
@@ -166,25 +172,26 @@ const word = "(?:`(?:[^`\\\\]|\\\\.)+`|[A-Za-z_][A-Za-z0-9_]*)"
 
 var target = regexp.MustCompile(`^CREATE MATERIALIZED VIEW [^(]*? TO (` + word + `)(?:\.(` + word + `))?`)
 
-// targets are the tables that a view may fill: the one that it names, or one of
-// its own.
-func (s *Sink) targets(ctx context.Context, to *replica, view place, row tableRow) []place {
+// target is the table that a view fills: the one that it names, or one of its
+// own.
+func (s *Sink) target(ctx context.Context, to *replica, view place, row tableRow) (place, bool) {
 	if m := target.FindStringSubmatch(row.Create); m != nil {
 		if m[2] == "" {
-			return []place{{view.database, unquote(m[1])}}
+			return place{view.database, unquote(m[1])}, true
 		}
-		return []place{{unquote(m[1]), unquote(m[2])}}
+		return place{unquote(m[1]), unquote(m[2])}, true
 	}
-	type name struct{ Name string }
-	for _, sql := range []string{
-		"SELECT concat('.inner_id.', toString(uuid)) AS name FROM system.tables WHERE " + view.where("name") + " AND toString(uuid) != '00000000-0000-0000-0000-000000000000'",
-		"SELECT name FROM system.tables WHERE " + place{view.database, ".inner." + view.table}.where("name"),
+	type name struct{ DB, Name string }
+	for _, sql := range []string{ // the newest way first; servers refuse what they do not know
+		"SELECT target_database AS db, target_table AS name FROM system.tables WHERE " + view.where() + " AND target_table != ''",
+		"SELECT concat('.inner_id.', toString(uuid)) AS name FROM system.tables WHERE " + view.where() + " AND toString(uuid) != '00000000-0000-0000-0000-000000000000'",
+		"SELECT name FROM system.tables WHERE " + place{view.database, ".inner." + view.table}.where(),
 	} {
 		if rows, err := ask[name](ctx, s, to, sql); err == nil && len(rows) == 1 {
-			return []place{{view.database, rows[0].Name}}
+			return place{cmp.Or(rows[0].DB, view.database), rows[0].Name}, true
 		}
 	}
-	return nil
+	return place{}, false
 }
 
 func unquote(name string) string {
@@ -217,6 +224,11 @@ func (s *Sink) judge(r *replica, f *found) error {
 	}
 	if !d.token {
 		return s.lacks(r, "the server, %s, knows no tokens: upgrade it", f.version)
+	}
+	if strings.HasSuffix(d.engine, "MergeTree") && !shared(d.engine) && !r.alone {
+		if err := s.lacks(r, "%s is of engine %s, which shares neither rows nor repeats with other replicas: use a replicated engine, or name one replica", s.place, d.engine); err != nil {
+			return err
+		}
 	}
 	for _, w := range d.tables {
 		view := w.place != f.place

@@ -17,6 +17,12 @@ func (s *server) view(name, target string, fills *table) {
 	}
 }
 
+// own adds a view that keeps its rows by itself.
+func (s *server) own(name string) {
+	s.events().views = append(s.events().views, name)
+	s.tables["db."+name] = &table{engine: "MaterializedView", create: "CREATE MATERIALIZED VIEW db." + name + " (`id` Int32) ENGINE = MergeTree ORDER BY id AS SELECT id FROM db.events"}
+}
+
 func TestWhatATableMakesOfRepeats(t *testing.T) {
 	replicated := func(settings string) *table {
 		t := mergeTree(0, wide()...)
@@ -58,6 +64,16 @@ func TestWhatATableMakesOfRepeats(t *testing.T) {
 			s.tables["db.w"] = &table{engine: "MaterializedView", create: "CREATE MATERIALIZED VIEW db.w TO db.last AS SELECT 1"}
 			s.tables["db.last"] = mergeTree(0, wide()...)
 		}, "`db`.`last`", "db.last knows no repeats", ""},
+		"a view with a table of its own": {func(s *server) {
+			s.own("v")
+			s.tables["db.v"].inner = ".inner_id.5"
+			s.tables["db..inner_id.5"] = mergeTree(0, wide()...)
+		}, "`db`.`.inner_id.5`", "db..inner_id.5 knows no repeats", ""},
+		"the same of an old server": {func(s *server) {
+			s.own("v")
+			s.tables["db..inner.v"] = mergeTree(0, wide()...)
+		}, "`db`.`.inner.v`", "db..inner.v knows no repeats", ""},
+		"the same, not seen":         {func(s *server) { s.own("v") }, "", "whether db.v knows repeats cannot be seen", ""},
 		"views that feed each other": {func(s *server) { s.view("v", "db.events", nil) }, "", "", "last 100 parts"},
 		"a view on an old server": {func(s *server) {
 			s.view("v", "db.target", mergeTree(9, wide()...))
@@ -69,14 +85,14 @@ func TestWhatATableMakesOfRepeats(t *testing.T) {
 			c.change(s)
 			o := options(s)
 			o.Dedup = clickhousesink.DedupRequired
-			opened, err := clickhousesink.New(t.Context(), o)
+			_, err := clickhousesink.New(t.Context(), o)
 			if c.refused != "" {
 				expect(t, err, failure.Job, failure.Config, c.refused, "ch:8123")
 			} else if err != nil {
 				t.Fatal(err)
 			}
 			o.Dedup = clickhousesink.DedupWarn
-			opened = open(t, o)
+			opened := open(t, o)
 			warned := false
 			for _, f := range opened.Description().Findings {
 				warned = warned || f.Warning

@@ -126,6 +126,10 @@ func TestReplicasThatDifferAreNamed(t *testing.T) {
 	o := options(a)
 	replicas(&o, a, b)
 	finds(t, open(t, o), true, "Asia/Tokyo")
+	finds(t, open(t, o), true, "neither rows nor repeats")
+	o.Dedup = clickhousesink.DedupRequired
+	_, err := clickhousesink.New(t.Context(), o)
+	expect(t, err, failure.Job, failure.Config, "use a replicated engine")
 }
 
 func TestAReplicaThatIsAwayIsLookedAtBeforeItsFirstInsert(t *testing.T) {

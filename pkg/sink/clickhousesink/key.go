@@ -122,7 +122,9 @@ func widen(b []byte, signed bool) uint64 {
 	return v
 }
 
+// intHash64 is MurmurHash's finalizer, of a value that 0 does not map to 0 for.
 func intHash64(x uint64) uint64 {
+	x ^= 0x4cf2d2baae6da887
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

@@ -73,7 +73,7 @@ func (z *lz4Writer) flush() {
 		z.fail = fmt.Errorf("compress lz4: %w", err)
 		return
 	}
-	if n == 0 { // it does not compress
+	if n == 0 || n >= len(z.in) { // it does not compress
 		method = methodNone
 		n = copy(data, z.in)
 	}

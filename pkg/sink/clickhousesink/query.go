@@ -58,8 +58,8 @@ func (p place) quoted() string {
 }
 
 // where is the condition of the system's tables.
-func (p place) where(name string) string {
-	return "database = " + literal(p.database) + " AND " + name + " = " + literal(p.table)
+func (p place) where() string {
+	return "database = " + literal(p.database) + " AND name = " + literal(p.table)
 }
 
 func identifier(name string) string {

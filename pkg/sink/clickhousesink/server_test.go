@@ -24,6 +24,7 @@ type table struct {
 	columns      []column
 	engine, full string
 	create       string
+	inner        string   // of a view: the table of its own
 	views        []string // that depend on it
 	rows         []string // as JSON, or the line itself
 	parts        int
@@ -146,8 +147,8 @@ func refuse(w http.ResponseWriter, status int, f fault) {
 }
 
 var (
-	insertForm   = regexp.MustCompile("^INSERT INTO (\\S+) \\((.*)\\) FORMAT (\\w+)$")
-	describeForm = regexp.MustCompile("^DESCRIBE TABLE (\\S+) FORMAT")
+	insertForm   = regexp.MustCompile(`^INSERT INTO (\S+) \((.*)\) FORMAT (\w+)$`)
+	describeForm = regexp.MustCompile(`^DESCRIBE TABLE (\S+) FORMAT`)
 	tableForm    = regexp.MustCompile(`FROM system\.tables WHERE database = '([^']*)' AND name = '([^']*)'`)
 )
 
@@ -192,7 +193,15 @@ func (s *server) answer(w http.ResponseWriter, sql string) {
 	case tableForm.MatchString(sql):
 		m := tableForm.FindStringSubmatch(sql)
 		t, ok := s.tables[m[1]+"."+m[2]]
-		if !ok || strings.Contains(sql, "uuid") {
+		switch {
+		case strings.Contains(sql, "target_table"):
+			if t.inner == "" {
+				refuse(w, 404, fault{47, "Unknown identifier target_table"})
+				return
+			}
+			_ = out.Encode(map[string]string{"db": m[1], "name": t.inner})
+			return
+		case !ok || strings.Contains(sql, "uuid"):
 			return
 		}
 		dbs := make([]string, len(t.views))

@@ -16,6 +16,7 @@ import (
 type replica struct {
 	url     string
 	name    string // its host and port, for errors
+	alone   bool   // in its shard
 	breaker *sink.Breaker
 
 	lock   chan struct{} // a mutex whose waits end with their context
@@ -52,7 +53,7 @@ func newShards(o *Options) (shards []*shard, slots []int) {
 			sh.mark = shardMark(i)
 		}
 		for _, text := range s.Replicas {
-			r := &replica{url: text, breaker: sink.NewBreaker(o.Breaker), lock: make(chan struct{}, 1)}
+			r := &replica{url: text, alone: len(s.Replicas) == 1, breaker: sink.NewBreaker(o.Breaker), lock: make(chan struct{}, 1)}
 			if u, err := url.Parse(text); err == nil { // it was checked
 				r.name = u.Host
 			}

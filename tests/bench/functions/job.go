@@ -105,7 +105,8 @@ func (b bench) poll(ctx context.Context, f *lambdakit.Function, n int, each func
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("the feed ran dry"))
 	defer cancel()
 	var failed error
-	m := &lambdakit.Mapping{Client: b.SQS, Queue: b.Feed, Each: func(m types.Message, o lambdakit.Outcome) {
+	m := &lambdakit.Mapping{Client: b.SQS, Queue: b.Feed, Each: func(ms []types.Message, o lambdakit.Outcome) {
+		m := ms[0] // of a batch of one
 		if _, err := well(o, nil); err != nil || strings.Contains(string(o.Response), "itemIdentifier") {
 			failed = errors.Join(failed, err, fmt.Errorf("message %s failed:\n%s", *m.MessageId, f.Logs()))
 		}

@@ -1,0 +1,200 @@
+package jsondecode
+
+import (
+	"bytes"
+	"reflect"
+	"strconv"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/goccy/go-json"
+)
+
+// setter sets the value at p, which is zero and of the setter's type, from a
+// JSON value as written. False leaves the record to the library.
+type setter func(t *texts, p unsafe.Pointer, raw []byte) bool
+
+// setterOf is that of a type; the library's where there is no other.
+func setterOf(t reflect.Type) setter {
+	if t == reflect.TypeFor[time.Time]() {
+		return setTime
+	}
+	if !decodesItself(t) && t != reflect.TypeFor[json.Number]() {
+		switch t.Kind() {
+		case reflect.String:
+			return setString
+		case reflect.Bool:
+			return setBool
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			return setSigned(t.Size())
+		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			return setUnsigned(t.Size())
+		case reflect.Float64:
+			return setFloat
+		case reflect.Slice:
+			if e := t.Elem(); e.Kind() == reflect.String && !decodesItself(e) && e != reflect.TypeFor[json.Number]() {
+				return setStrings
+			}
+		case reflect.Pointer:
+			if e := t.Elem(); e.Kind() != reflect.Pointer && (e.Kind() != reflect.Struct || decodesItself(e)) {
+				return setPointer(e)
+			}
+		}
+	}
+	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
+		return json.Unmarshal(raw, reflect.NewAt(t, p).Interface()) == nil
+	}
+}
+
+func setTime(_ *texts, p unsafe.Pointer, raw []byte) bool {
+	if t, ok := instant(raw); ok {
+		*(*time.Time)(p) = t
+		return true
+	}
+	return (*time.Time)(p).UnmarshalJSON(raw) == nil
+}
+
+// setObject is of a struct whose fields have setters of their own.
+func setObject(_ *texts, _ unsafe.Pointer, raw []byte) bool { return raw[0] == '{' || raw[0] == 'n' }
+
+func setString(t *texts, p unsafe.Pointer, raw []byte) bool {
+	if raw[0] != '"' {
+		return raw[0] == 'n'
+	}
+	*(*string)(p) = t.text(raw)
+	return true
+}
+
+func setBool(_ *texts, p unsafe.Pointer, raw []byte) bool {
+	*(*bool)(p) = raw[0] == 't'
+	return raw[0] == 't' || raw[0] == 'f' || raw[0] == 'n'
+}
+
+func setSigned(size uintptr) setter {
+	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
+		n, ok := Int(raw)
+		if !ok {
+			return raw[0] == 'n'
+		}
+		switch size {
+		case 1:
+			*(*int8)(p) = int8(n)
+			return int(int8(n)) == n
+		case 2:
+			*(*int16)(p) = int16(n)
+			return int(int16(n)) == n
+		case 4:
+			*(*int32)(p) = int32(n)
+			return int(int32(n)) == n
+		}
+		*(*int64)(p) = int64(n)
+		return true
+	}
+}
+
+func setUnsigned(size uintptr) setter {
+	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
+		n, ok := Int(raw)
+		if !ok || raw[0] == '-' {
+			return raw[0] == 'n'
+		}
+		switch size {
+		case 1:
+			*(*uint8)(p) = uint8(n)
+			return int(uint8(n)) == n
+		case 2:
+			*(*uint16)(p) = uint16(n)
+			return int(uint16(n)) == n
+		case 4:
+			*(*uint32)(p) = uint32(n)
+			return int(uint32(n)) == n
+		}
+		*(*uint64)(p) = uint64(n)
+		return true
+	}
+}
+
+func setFloat(_ *texts, p unsafe.Pointer, raw []byte) bool {
+	if raw[0] != '-' && raw[0]-'0' > 9 {
+		return raw[0] == 'n'
+	}
+	f, err := strconv.ParseFloat(unsafe.String(&raw[0], len(raw)), 64)
+	*(*float64)(p) = f
+	return err == nil
+}
+
+func setStrings(t *texts, p unsafe.Pointer, raw []byte) bool {
+	if raw[0] != '[' {
+		return raw[0] == 'n'
+	}
+	t.list = AppendElements(t.list[:0], raw)
+	out := t.slice(len(t.list))
+	for i, e := range t.list {
+		if !setString(t, unsafe.Pointer(&out[i]), e) {
+			return false
+		}
+	}
+	*(*[]string)(p) = out
+	return true
+}
+
+func setPointer(e reflect.Type) setter {
+	set := setterOf(e)
+	return func(t *texts, p unsafe.Pointer, raw []byte) bool {
+		if raw[0] == 'n' {
+			return true
+		}
+		v := reflect.New(e)
+		*(*unsafe.Pointer)(p) = v.UnsafePointer()
+		return set(t, v.UnsafePointer(), raw)
+	}
+}
+
+// texts makes the strings of records. They are many and short, so they are cut
+// from chunks, each of which is used once: a string stays what it is for as long
+// as anybody keeps it.
+type texts struct {
+	chunk   []byte
+	strings []string
+	list    [][]byte
+	scratch []byte
+}
+
+const (
+	chunkBytes   = 16 << 10
+	chunkStrings = 256
+)
+
+// text is what a JSON string means.
+func (t *texts) text(raw []byte) string {
+	raw = raw[1 : len(raw)-1]
+	if !plain(raw) && (bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw)) {
+		t.scratch = appendUnquoted(t.scratch[:0], raw)
+		raw = t.scratch
+	}
+	switch {
+	case len(raw) == 0:
+		return ""
+	case len(raw) > chunkBytes/8:
+		return string(raw)
+	case len(raw) > cap(t.chunk)-len(t.chunk):
+		t.chunk = make([]byte, 0, chunkBytes)
+	}
+	start := len(t.chunk)
+	t.chunk = append(t.chunk, raw...)
+	return unsafe.String(&t.chunk[start], len(raw))
+}
+
+// slice is n strings that nobody else has.
+func (t *texts) slice(n int) []string {
+	if n == 0 || n > chunkStrings/8 {
+		return make([]string, n)
+	}
+	if n > len(t.strings) {
+		t.strings = make([]string, chunkStrings)
+	}
+	s := t.strings[:n:n]
+	t.strings = t.strings[n:]
+	return s
+}

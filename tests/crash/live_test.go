@@ -1,0 +1,285 @@
+package crash_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/feed"
+	"github.com/spate-go/spate/pkg/feed/sqsfeed"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
+	"github.com/spate-go/spate/tests/lambdakit"
+)
+
+// live is the continuous job of a world: it is called after the pipeline.
+const live = "crash-live"
+
+// open begins the continuous job, as bucket connect does.
+func (w *world) open(t *testing.T, f *function) {
+	t.Helper()
+	f.invoke(t, `{"open":true}`)
+	if m := w.meta(t, live); !m.Continuous || m.Run != 1 {
+		t.Fatalf("the job was not opened: %+v", m)
+	}
+}
+
+// notices are those of the objects under a prefix of the source, by what is left
+// of their keys.
+func (w *world) notices(t *testing.T, prefix string) map[string]lambdakit.Notice {
+	t.Helper()
+	all := map[string]lambdakit.Notice{}
+	for _, o := range w.objects(t, "in/"+prefix) {
+		all[strings.TrimPrefix(o.Key, "in/"+prefix)] = lambdakit.Notice{
+			Bucket: w.Name, Key: o.Key, Size: o.Size, ETag: o.ETag, At: time.Now().UTC(),
+		}
+	}
+	return all
+}
+
+func (w *world) announce(t *testing.T, bodies ...string) {
+	t.Helper()
+	if err := w.Announce(t.Context(), bodies...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// receive takes n messages off the intake's queue.
+func (w *world) receive(t *testing.T, m *lambdakit.Mapping, n int) (ms []types.Message) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); len(ms) < n; {
+		got, err := m.Receive(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ms = append(ms, got...); time.Now().After(end) {
+			t.Fatalf("%d messages came, of %d", len(ms), n)
+		}
+	}
+	return ms
+}
+
+// again makes messages due at once.
+func (w *world) again(t *testing.T, queue string, ms []types.Message) {
+	t.Helper()
+	for _, m := range ms {
+		if _, err := w.SQS.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &queue, ReceiptHandle: m.ReceiptHandle}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// take gives what is in the intake's queue to intakes, until the test ends or stop
+// is called, which waits. before and after are told of each invocation; nil:
+// nobody is told.
+func (w *world) take(t *testing.T, before func(f *function), after func(f *function, o lambdakit.Outcome), intakes ...*function) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, f := range intakes {
+		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Intake, Batch: 10}
+		if before != nil {
+			m.Before = func([]types.Message) { before(f) }
+		}
+		m.Each = func(_ []types.Message, o lambdakit.Outcome) {
+			if after != nil {
+				after(f, o)
+			} else if !o.OK() || strings.Contains(string(o.Response), "itemIdentifier") {
+				t.Errorf("intake: %+v, %s", o, o.Response)
+			}
+		}
+		wg.Go(func() {
+			if err := m.Run(ctx, f.Function); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	stop = func() {
+		cancel()
+		wg.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// rest waits until nothing of a continuous job waits: no notification, no unit and
+// no key. tick, if there is one, is called meanwhile, as the schedule would be.
+func (w *world) rest(t *testing.T, job string, tick func()) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		announced, sent := w.depth(t, w.Intake), w.depth(t, w.Feed)
+		b, err := w.ledger.Backlog(t.Context(), job, 1)
+		if errors.Is(err, ledger.ErrNoJob) && time.Now().Before(end) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := w.meta(t, job)
+		keys := w.keys(t, job)
+		if b.Open+len(keys)+announced+sent == 0 && m.Halt == nil && m.Ask == m.Swept {
+			if b.Dead > 0 {
+				t.Errorf("job %s: %d units are dead", job, b.Dead)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("job %s does not come to rest: %+v, halt %+v, asked for %d, met %d, keys %v, %d notifications, %d messages", job, b, m.Halt, m.Ask, m.Swept, keys, announced, sent)
+		}
+		if tick != nil {
+			tick()
+		}
+	}
+}
+
+// keys are those that are to be looked at again.
+func (w *world) keys(t *testing.T, job string) (keys []string) {
+	t.Helper()
+	err := w.ledger.Keys(t.Context(), job, func(k ledger.KeyTodo) error {
+		keys = append(keys, k.Object.Key)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// depth counts the messages of a queue, hidden ones too.
+func (w *world) depth(t *testing.T, queue string) int {
+	t.Helper()
+	d, err := sqsfeed.New(w.SQS, queue, sqsfeed.Options{}).Depth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(d.Ready + d.Delayed + d.InFlight)
+}
+
+// claim is one in the table.
+type claim struct {
+	unit unit.ID
+	take string
+}
+
+// claims are those of a job, by object.
+func (w *world) claims(t *testing.T, job string) map[unit.ObjectID]claim {
+	t.Helper()
+	all := map[unit.ObjectID]claim{}
+	pages := dynamodb.NewScanPaginator(w.Dynamo, &dynamodb.ScanInput{TableName: &w.Name})
+	for pages.HasMorePages() {
+		p, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range p.Items {
+			pk, sk := text(i["pk"]), text(i["sk"])
+			if strings.HasPrefix(pk, "job#"+job+"#") && !strings.HasSuffix(pk, "#keys") && strings.HasPrefix(sk, "o-") {
+				all[unit.ObjectID(sk)] = claim{unit.ID(text(i["unit"])), number(i["take"])}
+			}
+		}
+	}
+	return all
+}
+
+// checkClaims checks that so many object versions are each in a unit that is done,
+// and that every unit of the job is.
+func (w *world) checkClaims(t *testing.T, job string, objects int) map[unit.ObjectID]claim {
+	t.Helper()
+	items, claims := w.items(t)[job], w.claims(t, job)
+	if len(claims) != objects {
+		t.Errorf("job %s: %d object versions are claimed, of %d", job, len(claims), objects)
+	}
+	for id, state := range items {
+		if state != string(ledger.Done) {
+			t.Errorf("job %s: unit %s is %s", job, id, state)
+		}
+	}
+	for id, c := range claims {
+		if items[c.unit] == "" {
+			t.Errorf("job %s: object %s is in unit %q, which is not there", job, id, c.unit)
+		}
+	}
+	return claims
+}
+
+// entered puts a unit of the objects into a continuous job, with their claims, as
+// an intake does before it sends it.
+func (w *world) entered(t *testing.T, l *ledgerOf, objects ...unit.Object) (ledger.Ref, []byte) {
+	t.Helper()
+	u := &unit.Unit{Job: l.job, Run: 1, Bucket: w.Name, Objects: objects, Origin: unit.FromEvent}
+	body, err := u.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ledger.Entry{Job: l.job, Run: 1, Units: []ledger.Planned{{ID: u.ID(), FirstKey: objects[0].Key, Objects: len(objects), Body: body}}}
+	for _, o := range objects {
+		e.Claims = append(e.Claims, ledger.Claim{ID: o.ID(), Unit: u.ID(), Take: o.Take})
+	}
+	if held, err := l.Enter(t.Context(), e); err != nil || len(held) > 0 {
+		t.Fatalf("enter %v: %v, %v", objects, held, err)
+	}
+	return ledger.Ref{Job: l.job, Run: 1, ID: u.ID()}, body
+}
+
+// ledgerOf is what tests enter units of a continuous job with.
+type ledgerOf struct {
+	ledger.Shared
+	job string
+}
+
+// passed has a reader found a member of a unit overwritten, and done the unit.
+func (l *ledgerOf) passed(t *testing.T, r ledger.Ref, member int, o unit.Object) {
+	t.Helper()
+	item, err := l.Begin(t.Context(), r, 1, 5)
+	if err == nil {
+		err = l.Overwritten(t.Context(), r, item.Serial, unit.Fault{Member: member, Reason: failure.ETagDrift, Detail: "overwritten"}, o)
+	}
+	if err == nil {
+		_, err = l.Done(t.Context(), r, ledger.Counts{Overwritten: 1})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// send puts a unit into the feed.
+func (w *world) send(t *testing.T, r ledger.Ref, body []byte) {
+	t.Helper()
+	f := sqsfeed.New(w.SQS, w.Feed, sqsfeed.Options{})
+	if err := f.Send(t.Context(), feed.Message{ID: r.ID, Job: r.Job, Body: body}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused are the bodies among the intake's dead letters, each with how often it
+// is there.
+func (w *world) refused(t *testing.T) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for {
+		out, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+			QueueUrl: &w.Refused, MaxNumberOfMessages: 10, VisibilityTimeout: 600, MessageAttributeNames: []string{"All"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Messages) == 0 {
+			return all
+		}
+		for _, m := range out.Messages {
+			all[aws.ToString(m.Body)]++
+			if r := aws.ToString(m.MessageAttributes["spate.reason"].StringValue); r != string(failure.UnparsableEvent) {
+				t.Errorf("refused for %q: %s", r, aws.ToString(m.Body))
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package crash_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spate-go/spate/pkg/unit"
+	"github.com/spate-go/spate/tests/lambdakit"
+)
+
+// TestReaderKilledOverAnOverwrittenMember gives each kill a unit of three objects
+// that were announced, one of which a newer version has replaced. Nobody announces
+// that one: it is for the reader to find.
+func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Second}, pipeline("1MiB", ""))
+	schedule := w.serve(t, finalizer, 1)[0]
+	w.open(t, w.start(t, intake, lambdakit.Options{}))
+	l := &ledgerOf{w.ledger, live}
+	plant := func(name string) unit.ID {
+		for _, key := range []string{"/a", "/b", "/c"} {
+			w.replace(t, name+key, 0, 2)
+		}
+		objects := w.objects(t, "in/"+name+"/")
+		r, body := w.entered(t, l, objects...)
+		w.replace(t, name+"/b", 1, 3)
+		w.send(t, r, body)
+		return r.ID
+	}
+
+	first := w.start(t, reader, lambdakit.Options{})
+	done := make(chan []lambdakit.Call, 1)
+	plant("whole")
+	stop := w.poll(t, hooks{after: func(f *function, _ delivery, o lambdakit.Outcome) {
+		if !o.OK() {
+			t.Errorf("a unit that nothing disturbs: %+v", o)
+		}
+		done <- f.proxy.Calls()
+	}}, first)
+	calls := <-done
+	stop()
+	if keys := w.keys(t, live); !slices.Equal(keys, []string{"in/whole/b"}) {
+		t.Errorf("to be looked at again: %v", keys)
+	}
+
+	var (
+		mu     sync.Mutex
+		all    = strikes(calls, 0)
+		of     = map[unit.ID]strike{}
+		traps  = map[*function]*trap{}
+		struck = map[strike]bool{}
+	)
+	mu.Lock()
+	w.poll(t, hooks{
+		before: func(f *function, d delivery) {
+			mu.Lock()
+			defer mu.Unlock()
+			s, planted := of[d.unit]
+			if traps[f] = nil; planted && d.receives == 1 {
+				f.Kill() // so that each begins as a new one
+				traps[f] = set(f, s)
+			} else {
+				f.proxy.Inject(nil)
+			}
+		},
+		after: func(f *function, d delivery, o lambdakit.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch tr := traps[f]; {
+			case tr != nil:
+				struck[tr.strike] = tr.struck(t, o)
+				t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
+			case !o.OK():
+				t.Errorf("delivery %d of %s: %+v", d.receives, d.unit, o)
+			}
+		},
+	}, first, w.start(t, reader, lambdakit.Options{}))
+	for _, s := range all {
+		of[plant(s.String())] = s
+	}
+	mu.Unlock()
+	w.rest(t, live, func() { schedule.invoke(t, "{}") })
+
+	mu.Lock()
+	defer mu.Unlock()
+	check(t, all, 0, struck)
+	w.checkRows(t)
+	// Of each name a, b as it was announced and as it is now, and c.
+	w.checkClaims(t, live, 4*(len(all)+1))
+	if letters := w.letters(t); len(letters) > 0 {
+		t.Errorf("units given up: %v", letters)
+	}
+}
