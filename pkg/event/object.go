@@ -27,7 +27,7 @@ func (r *Record) object(key string, size json.RawMessage, etag, version, sequenc
 	if r.Size, err = sizeOf(size); err != nil {
 		return fmt.Errorf("key %q: %w", short(key), err)
 	}
-	if r.ETag, err = quote(string(etag)); err != nil {
+	if r.ETag, err = Quote(string(etag)); err != nil {
 		return fmt.Errorf("key %q: %w", short(key), err)
 	}
 	r.Key, r.Sequencer = key, string(sequencer)
@@ -49,9 +49,10 @@ func sizeOf(raw json.RawMessage) (int64, error) {
 	return n, nil
 }
 
-// quote gives an ETag the quotes that S3 leaves out of its events alone: they are
-// part of it everywhere else, and so of what is claimed and asked for.
-func quote(etag string) (string, error) {
+// Quote gives an ETag the quotes that events and people leave out: they are part
+// of it everywhere else, and so of what is claimed and asked for. It fails where no
+// request could carry it.
+func Quote(etag string) (string, error) {
 	bare := etag
 	if n := len(etag); n >= 2 && etag[0] == '"' && etag[n-1] == '"' {
 		bare = etag[1 : n-1]

@@ -1,7 +1,8 @@
 // Package finalizer ends jobs: it proves from the ledger alone that a run is
 // complete, or that it has failed, writes the verdict and reports it. Of jobs
 // that outlive their feed (Shared) it also sends what is due again, and it gives
-// up what nobody works on any more.
+// up what nobody works on any more. A continuous job it only looks after: there is
+// nothing to prove, and it ends when it is cancelled.
 //
 // It is no queue's reader and moves no bytes. It never goes by what a queue
 // counts, and it trusts no clock but that of its own schedule.

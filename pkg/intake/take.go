@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spate-go/spate/pkg/event"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -35,15 +36,8 @@ func (in *Intake) Take(ctx context.Context, m ledger.Meta, objects []unit.Object
 	ws := make([]*want, len(objects))
 	for i, o := range objects {
 		w := &want{Object: o, again: true}
-		w.Take = 0 // is for the claims to say
-		if ws[i] = w; w.unknown() {
-			w.Size = -1
-		}
-		if !strings.HasPrefix(o.Key, in.opts.Filter.Prefix) {
-			w.ignore(failure.OutsidePrefix)
-			continue
-		}
-		in.selects(w)
+		ws[i] = w
+		in.named(w)
 	}
 	units, err := in.take(ctx, m, ws)
 	in.metrics.units.Add(int64(units))
@@ -59,6 +53,23 @@ func (in *Intake) Take(ctx context.Context, m ledger.Meta, objects []unit.Object
 		taken[i] = Taken{Unit: w.unit, Reason: w.reason, Err: w.err}
 	}
 	return taken, nil
+}
+
+// named judges what somebody named.
+func (in *Intake) named(w *want) {
+	w.Take = 0 // is for the claims to say
+	etag, err := event.Quote(w.ETag)
+	if w.ETag = etag; w.unknown() {
+		w.Size = -1
+	}
+	switch {
+	case err != nil:
+		w.fail(failure.Errorf(failure.Member, failure.NotFound, "object %q: %w", w.Key, err))
+	case !strings.HasPrefix(w.Key, in.opts.Filter.Prefix):
+		w.ignore(failure.OutsidePrefix)
+	default:
+		in.selects(w)
+	}
 }
 
 // take brings what is unsettled of ws into units of the run in m.

@@ -72,6 +72,19 @@ func TestNamedObjectsGoThroughTheSameClaims(t *testing.T) {
 	}
 }
 
+func TestAnETagMayBeNamedWithoutItsQuotes(t *testing.T) {
+	w := newWorld(t)
+	w.open()
+	o := w.put("p/a", "a", 9)
+	bare := o
+	bare.ETag = strings.Trim(o.ETag, `"`)
+	got := w.take(bare, o, unit.Object{Key: "p/b", Size: 1, ETag: "no\ntag"})
+	if got[0].Unit == "" || got[0] != got[1] || !failure.Is(got[2].Err, failure.Member) {
+		t.Errorf("%+v", got)
+	}
+	w.once(o)
+}
+
 func TestATakeMayBeRepeated(t *testing.T) {
 	sweep(t, []string{"Open", "Claimed"}, func(t *testing.T, f *fault) {
 		w := newWorld(t)

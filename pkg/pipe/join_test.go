@@ -198,29 +198,37 @@ func TestSmallUnitsAreReadSideBySideUnderTheFloorOfALargeOne(t *testing.T) {
 	wg.Wait()
 }
 
-// No unit waits for memory while it holds some.
+// No unit waits for memory while it holds some, and none writes into what
+// another reads.
 func TestUnitsThatOutgrowTheMemoryTogetherAllEnd(t *testing.T) {
-	const units, n = 3, 3
+	const units, rows = 3, 6500
 	k := newKit(t)
-	floor := pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: n})
-	for _, memory := range []int64{floor, 2*floor - 1} {
-		k.config.Budget = budget.New(memory)
-		p := k.pipe(joining(n))
-		var wg sync.WaitGroup
-		for i := range units {
-			u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), lines(fmt.Sprint("u", i), 7500, 4000)))
-			wg.Go(func() {
-				if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
-					t.Errorf("rest: %v", err)
+	for _, n := range []int{2, 3} {
+		floor := pipe.Floor(frame.NDJSON(1<<20), sink.Limits{Segments: n})
+		for _, memory := range []int64{floor, 3*floor - 1} {
+			k.config.Budget = budget.New(memory)
+			p := k.pipe(joining(n))
+			var wg sync.WaitGroup
+			for i := range units {
+				u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), lines(fmt.Sprint("u", i), rows, 4000)))
+				wg.Go(func() {
+					if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
+						t.Errorf("rest: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			for row, times := range k.sink.Counts() {
+				if times != 1 || len(row) < 3900 {
+					t.Fatalf("%.30q came %d times", row, times)
 				}
-			})
-		}
-		wg.Wait()
-		if got := len(k.sink.Rows()); got != units*7500 {
-			t.Errorf("%d rows under %d", got, memory)
-		}
-		if !k.config.Budget.TryAcquire(memory) {
-			t.Error("some of the budget was not given back")
+			}
+			if got := len(k.sink.Counts()); got != units*rows {
+				t.Errorf("%d joined: %d rows under %d", n, got, memory)
+			}
+			if !k.config.Budget.TryAcquire(memory) {
+				t.Error("some of the budget was not given back")
+			}
 		}
 	}
 }

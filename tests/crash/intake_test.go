@@ -1,7 +1,6 @@
 package crash_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -75,7 +74,7 @@ func TestIntakeKilledAtEveryCall(t *testing.T) {
 	}
 	victim.proxy.Inject(nil)
 	give("whole")
-	if !outcome.OK() || strings.Contains(string(outcome.Response), "itemIdentifier") {
+	if !well(outcome) {
 		t.Fatalf("a window that nothing disturbs: %+v, %s", outcome, outcome.Response)
 	}
 	all := strikesByOp(victim.proxy.Calls())
@@ -94,7 +93,7 @@ func TestIntakeKilledAtEveryCall(t *testing.T) {
 	}
 	check(t, all, 0, struck)
 	w.again(t, w.Intake, left)
-	w.take(t, nil, nil, w.start(t, intake, lambdakit.Options{}), w.start(t, intake, lambdakit.Options{}))
+	w.take(t, watch{}, w.start(t, intake, lambdakit.Options{}), w.start(t, intake, lambdakit.Options{}))
 	w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}), w.start(t, reader, lambdakit.Options{}))
 	w.rest(t, live, nil)
 
@@ -142,7 +141,7 @@ func TestIntakeKilledAtTheFirstEvent(t *testing.T) {
 			}
 			f.proxy.Inject(nil)
 			w.again(t, w.Intake, ms)
-			w.take(t, nil, nil, f)
+			w.take(t, watch{}, f)
 			w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))
 			w.rest(t, live, nil)
 			w.checkRows(t)

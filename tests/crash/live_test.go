@@ -78,22 +78,27 @@ func (w *world) again(t *testing.T, queue string, ms []types.Message) {
 	}
 }
 
+// watch is told of each invocation of an intake.
+type watch struct {
+	before func(f *function, ms []types.Message)
+	after  func(f *function, o lambdakit.Outcome)
+}
+
 // take gives what is in the intake's queue to intakes, until the test ends or stop
-// is called, which waits. before and after are told of each invocation; nil:
-// nobody is told.
-func (w *world) take(t *testing.T, before func(f *function), after func(f *function, o lambdakit.Outcome), intakes ...*function) (stop func()) {
+// is called, which waits. Where nobody watches, all of it has to go well.
+func (w *world) take(t *testing.T, h watch, intakes ...*function) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for _, f := range intakes {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Intake, Batch: 10}
-		if before != nil {
-			m.Before = func([]types.Message) { before(f) }
+		if h.before != nil {
+			m.Before = func(ms []types.Message) { h.before(f, ms) }
 		}
 		m.Each = func(_ []types.Message, o lambdakit.Outcome) {
-			if after != nil {
-				after(f, o)
-			} else if !o.OK() || strings.Contains(string(o.Response), "itemIdentifier") {
+			if h.after != nil {
+				h.after(f, o)
+			} else if !well(o) {
 				t.Errorf("intake: %+v, %s", o, o.Response)
 			}
 		}
@@ -109,6 +114,11 @@ func (w *world) take(t *testing.T, before func(f *function), after func(f *funct
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// well reports whether a batch was handled and no message of it failed.
+func well(o lambdakit.Outcome) bool {
+	return o.OK() && !strings.Contains(string(o.Response), "itemIdentifier")
 }
 
 // rest waits until nothing of a continuous job waits: no notification, no unit and

@@ -52,7 +52,9 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 		traps  = map[*function]*trap{}
 		struck = map[strike]bool{}
 	)
-	mu.Lock()
+	for _, s := range all {
+		of[plant(s.String())] = s
+	}
 	w.poll(t, hooks{
 		before: func(f *function, d delivery) {
 			mu.Lock()
@@ -77,10 +79,6 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 			}
 		},
 	}, first, w.start(t, reader, lambdakit.Options{}))
-	for _, s := range all {
-		of[plant(s.String())] = s
-	}
-	mu.Unlock()
 	w.rest(t, live, func() { schedule.invoke(t, "{}") })
 
 	mu.Lock()

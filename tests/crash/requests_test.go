@@ -3,8 +3,11 @@ package crash_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/spate-go/spate/pkg/report"
 	"github.com/spate-go/spate/tests/lambdakit"
@@ -37,8 +40,7 @@ func TestRequestsPerUnit(t *testing.T) {
 		shards = 64
 		fixed  = 12 // writes of a listing, whatever it finds
 	)
-	calm := strings.Replace(pipeline("1MiB", ""), "visibility: 5s", "visibility: 2m", 1) // a renewal is a request
-	w := newWorld(t, lambdakit.StackOptions{}, calm)
+	w := newWorld(t, lambdakit.StackOptions{}, calm())
 	schedule := w.serve(t, finalizer, 1)[0]
 	for i := range units {
 		w.put(t, anchor(fmt.Sprintf("u%03d", i)), 1, 0)
@@ -51,13 +53,36 @@ func TestRequestsPerUnit(t *testing.T) {
 		t.Errorf("a listing of %d units: %+v, want a write a unit and %d others, and a send for ten", units, n, fixed)
 	}
 
-	var most tally
-	first, asks := true, 0
+	asks := w.countReader(t)
+	w.until(t, schedule, 15*time.Second)
+	if n := asks.Load(); n > shards { // whoever ends the last unit of a shard asks
+		t.Errorf("the finalizer was asked for %d proofs", n)
+	}
+	if r := w.report(t, "j", report.Completed); r.Units.Done != units {
+		t.Errorf("%+v", r.Units)
+	}
+	w.checkRows(t)
+}
+
+// calm is a pipeline whose readers renew no message in a test: that is a request.
+func calm() string {
+	return strings.Replace(pipeline("1MiB", ""), "visibility: 5s", "visibility: 2m", 1)
+}
+
+// countReader has a reader read what is in the feed, and counts what each unit
+// costs it. It returns how often the finalizer is asked for a proof.
+func (w *world) countReader(t *testing.T) *atomic.Int64 {
+	t.Helper()
+	var (
+		most  tally
+		first = true
+		asks  = new(atomic.Int64)
+	)
 	w.poll(t, hooks{
 		before: func(f *function, _ delivery) { f.proxy.Inject(nil) },
 		after: func(f *function, d delivery, o lambdakit.Outcome) {
 			n := count(f.proxy.Calls())
-			asks += n.asks
+			asks.Add(int64(n.asks))
 			if first { // names its chain and sinks in the job
 				first = false
 				n.writes--
@@ -68,13 +93,50 @@ func TestRequestsPerUnit(t *testing.T) {
 			most = tally{max(most.writes, n.writes), max(most.reads, n.reads), max(most.queue, n.queue), 0}
 		},
 	}, w.start(t, racy, lambdakit.Options{}))
-	w.until(t, schedule, 15*time.Second)
-	t.Logf("reader, most for a unit: %+v, and %d calls of the finalizer", most, asks)
-	if asks > shards { // whoever ends the last unit of a shard asks
-		t.Errorf("the finalizer was asked for %d proofs", asks)
+	t.Cleanup(func() { t.Logf("reader, most for a unit: %+v, and %d calls of the finalizer", most, asks.Load()) })
+	return asks
+}
+
+// TestRequestsPerAnnouncedUnit counts what a unit of a continuous job costs that
+// goes well: its reader no more than one of a listed job.
+func TestRequestsPerAnnouncedUnit(t *testing.T) {
+	t.Parallel()
+	const (
+		units = 120
+		fixed = 2 // reads of an invocation
+	)
+	w := newWorld(t, lambdakit.StackOptions{}, calm())
+	f := w.start(t, intake, lambdakit.Options{})
+	w.open(t, f)
+	for i := range units {
+		w.put(t, anchor(fmt.Sprintf("u%03d", i)), 1, 0)
 	}
-	if r := w.report(t, "j", report.Completed); r.Units.Done != units {
-		t.Errorf("%+v", r.Units)
+	var bodies []string
+	for _, n := range w.notices(t, "") {
+		bodies = append(bodies, lambdakit.FromS3(n))
 	}
+	w.announce(t, bodies...)
+	f.proxy.Inject(nil)
+	invocations := 0
+	stop := w.take(t, watch{
+		before: func(*function, []types.Message) { invocations++ },
+		after: func(_ *function, o lambdakit.Outcome) {
+			if !well(o) {
+				t.Errorf("%+v, %s", o, o.Response)
+			}
+		},
+	}, f)
+	for w.depth(t, w.Intake) > 0 {
+		time.Sleep(100 * time.Millisecond)
+	}
+	stop()
+	n := count(f.proxy.Calls())
+	t.Logf("intake of %d units in %d invocations: %+v", units, invocations, n)
+	if n.writes > units || n.reads > 2*units+fixed*invocations || n.queue > units/10+invocations {
+		t.Errorf("an intake of %d units in %d invocations: %+v, want a transaction and two reads a unit, and a send for ten", units, invocations, n)
+	}
+	w.countReader(t)
+	w.rest(t, live, nil)
 	w.checkRows(t)
+	w.checkClaims(t, live, units)
 }

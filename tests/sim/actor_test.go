@@ -130,7 +130,8 @@ func (a *actor) do(ctx context.Context, channel, what string, apply func(ctx con
 	return err
 }
 
-// handOver has what an effect wrote happen before what the scheduler does next.
+// handOver has what an effect wrote happen before what the scheduler does next:
+// both call it in between.
 func (s *scheduler) handOver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

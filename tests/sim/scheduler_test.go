@@ -111,6 +111,7 @@ type rules interface {
 func (s *scheduler) run(r rules, end time.Time, over func() bool) {
 	for {
 		synctest.Wait()
+		s.handOver()
 		select {
 		case <-s.arrived:
 		default:

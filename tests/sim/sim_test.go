@@ -1,10 +1,11 @@
-// Package sim_test runs a stack in one process under one clock: the real lister,
-// readers with their pipe, finalizer and commands over a ledger, a queue, a
-// bucket and a sink, with everything going wrong that may, as a seed decides.
-// It knows no service.
+// Package sim_test runs a stack in one process under one clock: the real lister
+// or intake, readers with their pipe, finalizer and commands over a ledger,
+// queues, a bucket and a sink, with everything going wrong that may, as a seed
+// decides. It knows no service.
 //
 // The law: after the faults stop, every job comes to an end by itself, and none
-// ended without every row of every unit. A seed replays exactly.
+// ended without every row of every unit; a continuous job, which has no end, has
+// read every version that is current. A seed replays exactly.
 package sim_test
 
 import (

@@ -86,6 +86,14 @@ func sameFlat(t *testing.T, b []byte) {
 	if err == nil && !reflect.DeepEqual(got, want) {
 		t.Fatalf("%q:\n got %+v\nwant %+v", b, got, want)
 	}
+	var borrowed flat
+	d = jsondecode.Typed[flat](jsondecode.Options{Borrow: true})
+	if err := d.Decode([]byte(accessLog), &borrowed); err != nil {
+		t.Fatal(err)
+	}
+	if again := d.Decode(b, &borrowed); (again == nil) != (err == nil) || err == nil && !reflect.DeepEqual(borrowed, want) {
+		t.Fatalf("%q borrowed:\n got %+v, %v\nwant %+v", b, borrowed, again, want)
+	}
 }
 
 // A string outlives its record: what keeps one, such as a map of what was seen,

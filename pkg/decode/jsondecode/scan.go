@@ -103,22 +103,12 @@ func (s *scanner) object(i int, want *node, depth int) int {
 	if i = s.space(i); i < len(s.b) && s.b[i] == '}' {
 		return i + 1
 	}
-	for {
-		if i >= len(s.b) || s.b[i] != '"' {
-			return s.fail(i, "want a key in quotes")
-		}
-		var child *node
-		start := i + 1
-		if i, child = s.name(start, want); i < 0 {
+	for k := 0; ; k++ {
+		child, end := want.guess(k, s.b[i:])
+		if end > 0 {
+			i += end - 1
+		} else if i, child = s.find(i, k, want); i < 0 {
 			return -1
-		}
-		if child == nil && s.alert && want != nil {
-			s.odd = s.odd || want.resembles(s.b[start:i-1])
-		}
-		if i >= len(s.b) || s.b[i] != ':' {
-			if i = s.space(i); i >= len(s.b) || s.b[i] != ':' {
-				return s.fail(i, "want a colon")
-			}
 		}
 		if i++; i < len(s.b) && s.b[i] <= ' ' {
 			i = s.space(i)
@@ -144,6 +134,29 @@ func (s *scanner) object(i int, want *node, depth int) int {
 			i = s.space(i)
 		}
 	}
+}
+
+// find scans the key at i and what leads to its colon, whose place it returns,
+// or -1, and the child of n that the key names. k is the member's number.
+func (s *scanner) find(i, k int, n *node) (colon int, c *node) {
+	if i >= len(s.b) || s.b[i] != '"' {
+		return s.fail(i, "want a key in quotes"), nil
+	}
+	start := i
+	if i, c = s.name(i+1, n); i < 0 {
+		return -1, nil
+	}
+	if c == nil && s.alert && n != nil && n.resembles(s.b[start+1:i-1]) {
+		s.odd = true
+	} else if n != nil && i < len(s.b) && s.b[i] == ':' {
+		n.learn(k, s.b[start:i+1], c)
+	}
+	if i >= len(s.b) || s.b[i] != ':' {
+		if i = s.space(i); i >= len(s.b) || s.b[i] != ':' {
+			return s.fail(i, "want a colon"), nil
+		}
+	}
+	return i, c
 }
 
 // name scans the key whose first byte is at i and returns the offset behind its

@@ -1,11 +1,9 @@
 package jsondecode
 
 import (
-	"bytes"
 	"reflect"
 	"strconv"
 	"time"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/goccy/go-json"
@@ -149,52 +147,4 @@ func setPointer(e reflect.Type) setter {
 		*(*unsafe.Pointer)(p) = v.UnsafePointer()
 		return set(t, v.UnsafePointer(), raw)
 	}
-}
-
-// texts makes the strings of records. They are many and short, so they are cut
-// from chunks, each of which is used once: a string stays what it is for as long
-// as anybody keeps it.
-type texts struct {
-	chunk   []byte
-	strings []string
-	list    [][]byte
-	scratch []byte
-}
-
-const (
-	chunkBytes   = 16 << 10
-	chunkStrings = 256
-)
-
-// text is what a JSON string means.
-func (t *texts) text(raw []byte) string {
-	raw = raw[1 : len(raw)-1]
-	if !plain(raw) && (bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw)) {
-		t.scratch = appendUnquoted(t.scratch[:0], raw)
-		raw = t.scratch
-	}
-	switch {
-	case len(raw) == 0:
-		return ""
-	case len(raw) > chunkBytes/8:
-		return string(raw)
-	case len(raw) > cap(t.chunk)-len(t.chunk):
-		t.chunk = make([]byte, 0, chunkBytes)
-	}
-	start := len(t.chunk)
-	t.chunk = append(t.chunk, raw...)
-	return unsafe.String(&t.chunk[start], len(raw))
-}
-
-// slice is n strings that nobody else has.
-func (t *texts) slice(n int) []string {
-	if n == 0 || n > chunkStrings/8 {
-		return make([]string, n)
-	}
-	if n > len(t.strings) {
-		t.strings = make([]string, chunkStrings)
-	}
-	s := t.strings[:n:n]
-	t.strings = t.strings[n:]
-	return s
 }

@@ -48,6 +48,12 @@ type Options struct {
 	// times slower. False: they become float64, and digits may be lost. To
 	// expressions it makes a Number of every fraction that no float64 is.
 	ExactNumbers bool
+	// Borrow lets the strings and slices of strings that Typed makes be views of
+	// the record and of the decoder's memory, which are others with the next
+	// record: for chains that encode a value and keep nothing of it, not even a
+	// string as the key of a map. Then a struct of plain fields takes no
+	// allocation. False: strings may be kept.
+	Borrow bool
 }
 
 // Typed returns a decoder to T, by the rules and tags of encoding/json. Types
@@ -59,6 +65,7 @@ func Typed[T any](o Options) decode.Decoder[T] {
 	}
 	if d.plan != nil {
 		d.scan = scanner{spans: make([]span, d.plan.count), alert: true}
+		d.texts.borrow = o.Borrow
 	}
 	return d
 }
@@ -93,6 +100,7 @@ func (d *typed[T]) Decode(b []byte, v *T) error {
 func (d *typed[T]) planned(b []byte, p unsafe.Pointer) bool {
 	s := &d.scan
 	s.b, s.odd = b, false
+	d.texts.next()
 	if s.scan(d.plan.root) < 0 || s.odd || b[s.space(0)] != '{' {
 		return false
 	}

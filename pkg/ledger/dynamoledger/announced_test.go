@@ -3,6 +3,7 @@ package dynamoledger_test
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -183,6 +184,12 @@ func TestAnIndexThatIsBehind(t *testing.T) {
 		delete(api.items, unitAt("j", 2)) // which no unit ever is
 		differ(t, "stale", stale(s), []unit.ID(nil))
 	})
+	t.Run("names units that a later run took over", func(t *testing.T) {
+		_, s := behind(t, 1)
+		s.fail(1)
+		s.list(2, page(0, 1))
+		differ(t, "stale", stale(s), []unit.ID(nil))
+	})
 	t.Run("names units that are open again, and a redrive leaves them", func(t *testing.T) {
 		api, s := streaming(t, 2)
 		s.dead(1, 0)
@@ -355,3 +362,63 @@ func TestAnOverwrittenMemberAmongMany(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// TestTheOldest has units of one shard and of others entered a minute apart.
+func TestTheOldest(t *testing.T) {
+	api, now := newTable(), someDay
+	s := &teller{T: t, Ledger: dynamoledger.New(api, "ledger", dynamoledger.Options{Concurrency: 1, Now: func() time.Time { return now }})}
+	s.open("t1")
+	units := oneShard(batchKeys + 20)
+	slices.Reverse(units)
+	for _, u := range units { // the highest id first
+		e := entry(1, 0, 0)
+		e.Units[0] = u
+		s.enter(e)
+		now = now.Add(time.Minute)
+	}
+	other := 0
+	for id(other).Shard() > units[0].ID.Shard() {
+		other++
+	}
+	s.enter(entry(1, other, 0))
+	oldest := func(want time.Time) {
+		t.Helper()
+		b := tell(s, func() (ledger.Backlog, error) { return s.Backlog(t.Context(), "j", 1) })
+		if !b.Oldest.Equal(want) {
+			t.Errorf("%+v, want %v", b, want)
+		}
+	}
+	oldest(someDay)
+	tell(s, func() (ledger.Tally, error) {
+		return s.Done(t.Context(), ledger.Ref{Job: "j", Run: 1, ID: units[0].ID}, counts)
+	})
+	oldest(someDay.Add(time.Minute))
+	t.Run("is not before a time that is its own", func(t *testing.T) {
+		for off, want := range map[time.Duration]int{0: 0, 1: 1} {
+			n := 0
+			s.ok(func() error {
+				return s.Stale(t.Context(), "j", 1, someDay.Add(time.Minute+off), func(ledger.Item) error { n++; return nil })
+			})
+			if n != want {
+				t.Errorf("%d stale, want %d", n, want)
+			}
+		}
+	})
+	t.Run("comes where its id does", func(t *testing.T) {
+		var got []unit.ID
+		s.ok(func() error {
+			return s.Unfinished(t.Context(), "j", 1, func(it ledger.Item) error {
+				if it.ID.Shard() == units[0].ID.Shard() {
+					got = append(got, it.ID)
+				}
+				return nil
+			})
+		})
+		if !slices.IsSorted(got) || len(got) < batchKeys {
+			t.Errorf("%d in no order: %v", len(got), got)
+		}
+	})
+}
+
+// batchKeys is how many items are read at a time.
+const batchKeys = 100

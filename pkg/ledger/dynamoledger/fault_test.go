@@ -116,6 +116,16 @@ func TestWhatWasDoneIsTold(t *testing.T) {
 	}
 }
 
+func TestARepeatThatIsRepeated(t *testing.T) {
+	for at := 1; at <= 2; at++ {
+		api, s := streaming(t, 1)
+		api.repeat = len(api.calls) + at
+		if err := s.Repeat(t.Context(), ref(1, 0), 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // conflict is what a transaction meets that another one crosses; a plain write
 // gets the same as an error of its own.
 func conflict(call string) error {

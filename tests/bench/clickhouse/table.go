@@ -34,7 +34,7 @@ func typed() (chain.Constructor, error) {
 		return nil, err
 	}
 	events := chain.Decode(func() decode.Decoder[event] {
-		return jsondecode.Typed[event](jsondecode.Options{})
+		return jsondecode.Typed[event](jsondecode.Options{Borrow: true}) // rows keep nothing of a record
 	}, chain.Fail)
 	return chain.Encode(events, chain.Fail, e.Append), nil
 }
