@@ -7,9 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/config"
+	"github.com/spate-go/spate/pkg/sink/clickhousesink"
 )
 
 // chFile is a pipeline file with a sink of ClickHouse.
@@ -128,5 +132,38 @@ func TestRowsOfAnotherFormAreRefusedBeforeTheServerIsAsked(t *testing.T) {
 	cfg.Source.S3.URL = "file://" + t.TempDir()
 	if _, err := Open(t.Context(), cfg, Pipeline{Chain: chain.Raw("\n")}, Options{}); err == nil || !strings.Contains(err.Error(), "Pipeline.Columns") {
 		t.Errorf("a chain in Go: %v", err)
+	}
+}
+
+func TestEveryKeyReachesTheSink(t *testing.T) {
+	c, err := loadWithSecret(t, chFile(`
+  shards: [{replicas: ['http://a', 'http://b'], weight: 3}, {replicas: ['http://c']}], database: d, table: t, user: u, password: '${PW}',
+  ca_file: f, format: native, compression: zstd, level: 5, settings: {x: "1"}, quorum: auto, async_insert: wait, dedup: required,
+  rejected: fail, max_rejected: 7, segments: 2, max_rows: 10, max_bytes: 1MiB, timeouts: {connect: 1s, insert: 2s},
+  distributed: {key: k, cluster: cl, table: dt}`, "decode: {json: {}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := clickhousesink.Options{
+		Shards:   []clickhousesink.Shard{{Replicas: []string{"http://a", "http://b"}, Weight: 3}, {Replicas: []string{"http://c"}}},
+		Database: "d", Table: "t", User: "u", Password: "hunter2", CAFile: "f",
+		Format: clickhousesink.Native, Compression: clickhousesink.Zstd, Level: 5,
+		Settings: map[string]string{"x": "1"}, Quorum: "auto", AsyncInsert: clickhousesink.AsyncWait, Dedup: clickhousesink.DedupRequired,
+		Rejected: clickhousesink.RejectFail, MaxRejected: 7, Segments: 2, MaxRows: 10, MaxBytes: 1 << 20,
+		DialTimeout: time.Second, Timeout: 2 * time.Second,
+		Sharding: clickhousesink.Sharding{Key: "k", Cluster: "cl", Table: "dt"},
+	}
+	if d := cmp.Diff(want, c.Sink.ClickHouse.options()); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	c, err = loadWithSecret(t, chFile("url: 'http://a', table: t", "decode: {json: {}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = clickhousesink.Options{
+		Shards: []clickhousesink.Shard{{Replicas: []string{"http://a"}}}, Table: "t", Compression: clickhousesink.LZ4, Segments: defaultSegments,
+	}
+	if d := cmp.Diff(want, c.Sink.ClickHouse.options()); d != "" {
+		t.Errorf("defaults: -want +got:\n%s", d)
 	}
 }

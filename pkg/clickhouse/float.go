@@ -34,7 +34,8 @@ func (c float) number(dst, s []byte) ([]byte, error) {
 	return c.append(dst, f), nil
 }
 
-// exact reads a number of few digits, where one division rounds as it should.
+// exact reads a number of few digits: a whole one, or one below 2^53 divided by a
+// power of ten that is a float too, which rounds once.
 func exact(s []byte) (float64, bool) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
@@ -53,9 +54,6 @@ func exact(s []byte) (float64, bool) {
 		} else {
 			return 0, false
 		}
-	}
-	if v > 1<<53 {
-		return 0, false
 	}
 	f := float64(v)
 	if decimals := len(s) - 1 - point; decimals > 0 {

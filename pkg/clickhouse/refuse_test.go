@@ -120,7 +120,7 @@ func TestATypeThatIsNoneIsRefused(t *testing.T) {
 
 func TestATypeIsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]string{
-		"Decimal32(2)": "Decimal(9, 2)", "Decimal(5)": "Decimal(5, 0)", "DateTime64": "DateTime64(3)", "Enum('b', 'a' = 5)": "Enum8('b' = 1, 'a' = 5)",
+		"Decimal32(2)": "Decimal(9, 2)", "Enum8('b' = 2, 'a' = 1)": "Enum8('a' = 1, 'b' = 2)", "Decimal(5)": "Decimal(5, 0)", "DateTime64": "DateTime64(3)", "Enum('b', 'a' = 5)": "Enum8('b' = 1, 'a' = 5)",
 		"Enum('x' = 1000)": "Enum16('x' = 1000)", " Map( String ,Array(UInt8) ) ": "Map(String, Array(UInt8))",
 		"Tuple(`odd x` UInt8, \"y\" String)": "Tuple(`odd x` UInt8, y String)", `Enum8('a\'b''c' = 1)`: `Enum8('a\'b\'c' = 1)`,
 		"JSON(max_dynamic_paths=3, a.b UInt32, SKIP REGEXP 'x)')":    "JSON(max_dynamic_paths=3, a.b UInt32, SKIP REGEXP 'x)')",

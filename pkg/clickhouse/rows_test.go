@@ -78,6 +78,9 @@ func TestAValueOfARowIsAsItIsEncoded(t *testing.T) {
 			t.Errorf("%q becomes %q", bad, doc)
 		}
 	}
+	if _, err := table(t, "wide", "Array(UInt32)").Skip([]byte("\x02\x01\x00\x00\x00\x02\x00")); err == nil {
+		t.Error("an array of more than there is")
+	}
 	if _, err := cols.AppendJSON(nil, append(row, 0)); err == nil {
 		t.Error("what follows a row is left out")
 	}
@@ -97,5 +100,28 @@ func TestTimesWithoutAZoneAreInTheRows(t *testing.T) {
 	doc, err := cols.AppendJSON(nil, row)
 	if want := `{"own":"2026-11-30T09:00:00Z","none":"2026-11-30T00:00:00Z","deep":["2026-11-30T00:00:00Z"]}`; err != nil || string(doc) != want {
 		t.Errorf("%s, %v: want %s", doc, err, want)
+	}
+}
+
+// The server converts what a block says a column is.
+func TestABlockNamesTheTypesThatItIsOf(t *testing.T) {
+	for of, want := range map[string]string{
+		"LowCardinality(Nullable(String))":                   "Nullable(String)",
+		"Array(LowCardinality(String))":                      "Array(String)",
+		"Map(LowCardinality(String), UInt8)":                 "Map(String, UInt8)",
+		"Tuple(`a b` LowCardinality(String), c JSON)":        "Tuple(`a b` String, c String)",
+		"SimpleAggregateFunction(max, DateTime64(3, 'UTC'))": "DateTime64(3, 'UTC')",
+		"JSON(max_dynamic_paths = 3)":                        "String",
+		"Nullable(Enum8('a' = 1))":                           "Nullable(Enum8('a' = 1))",
+		"Polygon":                                            "Polygon",
+	} {
+		n, err := clickhouse.NewNative(table(t, "c", of))
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := n.Append(nil, nil, 0)
+		if wanted := "\x01\x00\x01c" + string(rune(len(want))) + want; err != nil || string(block) != wanted {
+			t.Errorf("%s: block %q, %v: want %q", of, block, err, wanted)
+		}
 	}
 }

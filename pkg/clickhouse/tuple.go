@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -85,8 +86,13 @@ func (c tuple) index(name []byte) int {
 			return i
 		}
 	}
+	if bytes.IndexByte(name, '\\') < 0 {
+		return -1
+	}
+	var buf [64]byte
+	meant := unescape(buf[:0], name)
 	for i, n := range c.names {
-		if string(unescape(nil, name)) == n {
+		if string(meant) == n {
 			return i
 		}
 	}

@@ -25,15 +25,17 @@ const (
 //
 // Each unit's effects come in one order. It is entered with its claims, in one
 // write, so that no crash leaves a claim on a unit that is not in the ledger, or
-// a unit whose objects another may claim. Then it is sent. A crash, or an error,
-// in between leaves it open and unsent: the messages of its objects were not
-// acked, come again, find the claims held by it and send it; and were they lost
-// too, the schedule finds it open.
+// a unit whose objects another may claim. Then it is sent, with the others of its
+// round, for a send takes many. A crash, or an error, in between leaves it open
+// and unsent: the messages of its objects were not acked, come again, find the
+// claims held by it and send it; and were they lost too, the schedule finds it
+// open.
 func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent int, err error) {
 	var s sends
 	left := unsettled(ws)
 	for range rounds {
 		each(atOnce, in.pack(m, left), func(g *group) { in.admit(ctx, m, g, &s) })
+		in.send(ctx, m, &s)
 		in.repeat(ctx, m, unsettled(left), &s)
 		err = fatal(left)
 		if err == nil && s.moved {
@@ -53,8 +55,15 @@ func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent in
 // sends is what those who enter side by side have in common.
 type sends struct {
 	mu    sync.Mutex
-	units int  // that were sent; guarded by mu, as all below
-	moved bool // the ledger said that the job is not as it was known
+	new   []*group // that were entered and are to be sent; guarded by mu, as all below
+	units int      // that were sent
+	moved bool     // the ledger said that the job is not as it was known
+}
+
+func (s *sends) entered(g *group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.new = append(s.new, g)
 }
 
 func (s *sends) add(n int) {
@@ -69,7 +78,7 @@ func (s *sends) jobMoved() {
 	s.moved = true
 }
 
-// admit enters and sends a group. What it leaves unsettled is held by others, as
+// admit enters a group. What it leaves unsettled is held by others, as
 // its wants then say, or goes into the next round.
 //
 // Enter does not tell whether its unit was there before: the same object put
@@ -102,7 +111,7 @@ func (in *Intake) admit(ctx context.Context, m ledger.Meta, g *group, s *sends) 
 	case known:
 		each(atOnce, g.wants, func(w *want) { in.claimed(ctx, m, w) })
 	default:
-		in.send(ctx, m, g, s)
+		s.entered(g)
 	}
 }
 
@@ -120,17 +129,25 @@ func (in *Intake) claimed(ctx context.Context, m ledger.Meta, w *want) {
 	w.held = &h
 }
 
-func (in *Intake) send(ctx context.Context, m ledger.Meta, g *group, s *sends) {
-	ms := make([]feed.Message, len(g.entry.Units))
-	for i, u := range g.entry.Units {
-		ms[i] = feed.Message{ID: u.ID, Job: m.Job, Body: u.Body}
+// send sends what was entered in this round.
+func (in *Intake) send(ctx context.Context, m ledger.Meta, s *sends) {
+	groups := s.new
+	s.new = nil
+	var ms []feed.Message
+	for _, g := range groups {
+		for _, u := range g.entry.Units {
+			ms = append(ms, feed.Message{ID: u.ID, Job: m.Job, Body: u.Body})
+		}
 	}
-	if err := in.deliver(ctx, ms, s); err != nil {
-		failAll(g.wants, err)
-		return
-	}
-	for _, w := range g.wants {
-		w.sent(g.first().ID)
+	err := in.deliver(ctx, ms, s)
+	for _, g := range groups {
+		if err != nil {
+			failAll(g.wants, err)
+			continue
+		}
+		for _, w := range g.wants {
+			w.sent(g.first().ID)
+		}
 	}
 }
 

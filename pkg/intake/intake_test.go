@@ -38,6 +38,23 @@ func TestObjectsOfAWindowArePackedTogether(t *testing.T) {
 	}
 }
 
+func TestTheUnitsOfAWindowAreSentTogether(t *testing.T) {
+	w := newWorld(t)
+	// An object of the target's size stands alone, and this one is cut.
+	all := []unit.Object{w.put("p/a", "a", mib), w.put("p/b", "b", mib), w.put("p/c", "c", 3*mib)}
+	for _, o := range all {
+		w.announce(o)
+	}
+	f := &fault{}
+	if failed := w.handle(w.intake(f), 10); len(failed) > 0 {
+		t.Fatal(failed)
+	}
+	w.once(all...)
+	if units, sends := w.count(metric.IntakeUnits, ""), f.calls("Send"); units != 5 || sends != 1 {
+		t.Errorf("%d units in %d sends, want 5 in one", units, sends)
+	}
+}
+
 func TestAUnitTakesNoMoreThanATransactionHolds(t *testing.T) {
 	w := newWorld(t)
 	var all []unit.Object

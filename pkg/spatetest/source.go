@@ -173,11 +173,8 @@ func (s *Source) Wait(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		settled, err := s.settled(look)
-		if err != nil {
+		if settled || err != nil {
 			return err
-		}
-		if settled {
-			return s.unfinished(look)
 		}
 		select {
 		case <-tick.C:
@@ -187,6 +184,8 @@ func (s *Source) Wait(ctx context.Context) error {
 	}
 }
 
+// settled reports whether nothing is on its way; the error then names what is
+// not done.
 func (s *Source) settled(ctx context.Context) (bool, error) {
 	meta, err := s.ledger.Meta(ctx, name)
 	if err != nil {
@@ -195,9 +194,12 @@ func (s *Source) settled(ctx context.Context) (bool, error) {
 	if meta.Halt != nil {
 		return false, fmt.Errorf("the job is halted, %s: %s", meta.Halt.Reason, meta.Halt.Detail)
 	}
-	s.pushing.Lock() // half a push is none
+	s.pushing.Lock() // half a push is none, nor one behind the look at the feed
 	defer s.pushing.Unlock()
-	return s.feed.Depth().Empty(), nil
+	if !s.feed.Depth().Empty() {
+		return false, nil
+	}
+	return true, s.unfinished(ctx)
 }
 
 // unfinished names every unit that is not done.

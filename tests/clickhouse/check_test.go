@@ -32,6 +32,14 @@ func TestCheckSaysWhatFillsWhichColumn(t *testing.T) {
 			"ok sink.columns.twice UInt64 is not filled: MATERIALIZED", "warning sink the rows' member at has no column",
 			"warning sink "+e.database+".t knows no repeats")
 	})
+	t.Run("a run says in its log what may surprise", func(t *testing.T) {
+		res := run{}.completes(t, e.pipeline(t, dir, "t", "", decode+"chain: [{select: [id, 'name: at', at]}]\n"))
+		for _, want := range []string{"no column and are left out", "members=at", "knows no repeats"} {
+			if !strings.Contains(res.stderr, want) {
+				t.Errorf("it does not say %q:\n%s", want, res.stderr)
+			}
+		}
+	})
 	t.Run("fields that are not", func(t *testing.T) {
 		check(t, 0, "", decode, "ok sink.columns.made DateTime from made", "ok sink.columns.need UInt8 from need")
 	})

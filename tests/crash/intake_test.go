@@ -98,7 +98,7 @@ func TestIntakeKilledAtEveryCall(t *testing.T) {
 	w.rest(t, live, nil)
 
 	w.checkRows(t)
-	claims := w.checkClaims(t, live, objectsOfWindow*len(names))
+	claims := w.checkClaims(t, objectsOfWindow*len(names), live)[live]
 	refused := w.refused(t)
 	for _, name := range names {
 		if refused[garbage(name)] == 0 {
@@ -145,7 +145,7 @@ func TestIntakeKilledAtTheFirstEvent(t *testing.T) {
 			w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))
 			w.rest(t, live, nil)
 			w.checkRows(t)
-			w.checkClaims(t, live, 1)
+			w.checkClaims(t, 1, live)
 		})
 	}
 }

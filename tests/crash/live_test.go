@@ -2,13 +2,11 @@ package crash_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -122,31 +120,22 @@ func well(o lambdakit.Outcome) bool {
 }
 
 // rest waits until nothing of a continuous job waits: no notification, no unit and
-// no key. tick, if there is one, is called meanwhile, as the schedule would be.
-func (w *world) rest(t *testing.T, job string, tick func()) {
+// no key. schedule ticks meanwhile; nil: none does.
+func (w *world) rest(t *testing.T, job string, schedule *function) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		announced, sent := w.depth(t, w.Intake), w.depth(t, w.Feed)
-		b, err := w.ledger.Backlog(t.Context(), job, 1)
-		if errors.Is(err, ledger.ErrNoJob) && time.Now().Before(end) {
-			continue
-		}
-		if err != nil {
+	var tick time.Time
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		waits, err := w.Waits(t.Context(), w.ledger, job)
+		switch {
+		case err != nil:
 			t.Fatal(err)
-		}
-		m := w.meta(t, job)
-		keys := w.keys(t, job)
-		if b.Open+len(keys)+announced+sent == 0 && m.Halt == nil && m.Ask == m.Swept {
-			if b.Dead > 0 {
-				t.Errorf("job %s: %d units are dead", job, b.Dead)
-			}
+		case waits == "":
 			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("job %s does not come to rest: %+v, halt %+v, asked for %d, met %d, keys %v, %d notifications, %d messages", job, b, m.Halt, m.Ask, m.Swept, keys, announced, sent)
-		}
-		if tick != nil {
-			tick()
+		case time.Now().After(end):
+			t.Fatalf("job %s does not come to rest: there wait %s", job, waits)
+		case schedule != nil && time.Now().After(tick):
+			schedule.invoke(t, "{}")
+			tick = time.Now().Add(time.Second)
 		}
 	}
 }
@@ -164,26 +153,16 @@ func (w *world) keys(t *testing.T, job string) (keys []string) {
 	return keys
 }
 
-// depth counts the messages of a queue, hidden ones too.
-func (w *world) depth(t *testing.T, queue string) int {
-	t.Helper()
-	d, err := sqsfeed.New(w.SQS, queue, sqsfeed.Options{}).Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return int(d.Ready + d.Delayed + d.InFlight)
-}
-
 // claim is one in the table.
 type claim struct {
 	unit unit.ID
 	take string
 }
 
-// claims are those of a job, by object.
-func (w *world) claims(t *testing.T, job string) map[unit.ObjectID]claim {
+// claims are those in the table, by job and object.
+func (w *world) claims(t *testing.T) map[string]map[unit.ObjectID]claim {
 	t.Helper()
-	all := map[unit.ObjectID]claim{}
+	jobs := map[string]map[unit.ObjectID]claim{}
 	pages := dynamodb.NewScanPaginator(w.Dynamo, &dynamodb.ScanInput{TableName: &w.Name})
 	for pages.HasMorePages() {
 		p, err := pages.NextPage(t.Context())
@@ -191,31 +170,37 @@ func (w *world) claims(t *testing.T, job string) map[unit.ObjectID]claim {
 			t.Fatal(err)
 		}
 		for _, i := range p.Items {
-			pk, sk := text(i["pk"]), text(i["sk"])
-			if strings.HasPrefix(pk, "job#"+job+"#") && !strings.HasSuffix(pk, "#keys") && strings.HasPrefix(sk, "o-") {
-				all[unit.ObjectID(sk)] = claim{unit.ID(text(i["unit"])), number(i["take"])}
+			parts, sk := strings.Split(text(i["pk"]), "#"), text(i["sk"])
+			if len(parts) != 3 || parts[2] == "keys" || !strings.HasPrefix(sk, "o-") {
+				continue
 			}
+			if jobs[parts[1]] == nil {
+				jobs[parts[1]] = map[unit.ObjectID]claim{}
+			}
+			jobs[parts[1]][unit.ObjectID(sk)] = claim{unit.ID(text(i["unit"])), number(i["take"])}
 		}
 	}
-	return all
+	return jobs
 }
 
-// checkClaims checks that so many object versions are each in a unit that is done,
-// and that every unit of the job is.
-func (w *world) checkClaims(t *testing.T, job string, objects int) map[unit.ObjectID]claim {
+// checkClaims checks that so many object versions of each job are in a unit that
+// is done, and that every unit is.
+func (w *world) checkClaims(t *testing.T, objects int, jobs ...string) map[string]map[unit.ObjectID]claim {
 	t.Helper()
-	items, claims := w.items(t)[job], w.claims(t, job)
-	if len(claims) != objects {
-		t.Errorf("job %s: %d object versions are claimed, of %d", job, len(claims), objects)
-	}
-	for id, state := range items {
-		if state != string(ledger.Done) {
-			t.Errorf("job %s: unit %s is %s", job, id, state)
+	items, claims := w.items(t), w.claims(t)
+	for _, job := range jobs {
+		if n := len(claims[job]); n != objects {
+			t.Errorf("job %s: %d object versions are claimed, of %d", job, n, objects)
 		}
-	}
-	for id, c := range claims {
-		if items[c.unit] == "" {
-			t.Errorf("job %s: object %s is in unit %q, which is not there", job, id, c.unit)
+		for id, state := range items[job] {
+			if state != string(ledger.Done) {
+				t.Errorf("job %s: unit %s is %s", job, id, state)
+			}
+		}
+		for id, c := range claims[job] {
+			if items[job][c.unit] == "" {
+				t.Errorf("job %s: object %s is in unit %q, which is not there", job, id, c.unit)
+			}
 		}
 	}
 	return claims
@@ -275,21 +260,15 @@ func (w *world) send(t *testing.T, r ledger.Ref, body []byte) {
 func (w *world) refused(t *testing.T) map[string]int {
 	t.Helper()
 	all := map[string]int{}
-	for {
-		out, err := w.SQS.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
-			QueueUrl: &w.Refused, MaxNumberOfMessages: 10, VisibilityTimeout: 600, MessageAttributeNames: []string{"All"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(out.Messages) == 0 {
-			return all
-		}
-		for _, m := range out.Messages {
-			all[aws.ToString(m.Body)]++
-			if r := aws.ToString(m.MessageAttributes["spate.reason"].StringValue); r != string(failure.UnparsableEvent) {
-				t.Errorf("refused for %q: %s", r, aws.ToString(m.Body))
-			}
+	refusals, err := w.Refusals(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range refusals {
+		all[r.Body]++
+		if r.Reason != string(failure.UnparsableEvent) {
+			t.Errorf("refused: %+v", r)
 		}
 	}
+	return all
 }

@@ -21,38 +21,43 @@ func (w *world) hourAgo(job string) *ledgerOf {
 func TestFinalizerKilledOverAContinuousJob(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		plant func(t *testing.T, w *world, l *ledgerOf)
+		name    string
+		plant   func(t *testing.T, w *world, l *ledgerOf)
+		objects int
 	}{
-		{"what is due and keys to be looked at again", due},
-		{"a unit whose message is lost", lost},
-		{"a sink that was down", probed},
+		{"what is due and keys to be looked at again", due, 3},
+		{"units whose messages are lost", lost, 2},
+		{"a sink that was down", probed, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Second}, pipeline("1MiB", ", settling_window: 3s"))
 			schedule, victim := w.start(t, finalizer, lambdakit.Options{}), w.start(t, finalizer, lambdakit.Options{})
 			w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))
-			plant := func(job string) {
-				if _, err := w.ledger.Open(t.Context(), job, ledger.Start{}); err != nil {
+			var start ledger.Start
+			plant := func(job string, put func(*testing.T, *world, *ledgerOf)) {
+				if _, err := w.ledger.Open(t.Context(), job, start); err != nil {
 					t.Fatal(err)
 				}
-				c.plant(t, w, w.hourAgo(job))
+				put(t, w, w.hourAgo(job))
 			}
-			finish := func(job string) {
-				w.rest(t, job, func() { schedule.invoke(t, "{}") })
-				w.checkClaims(t, job, len(w.objects(t, "in/"+job+"/")))
-				w.retire(t, job)
-			}
-			plant("whole")
+			plant("first", lost) // of which a reader says what it works by
+			w.rest(t, "first", schedule)
+			start.Digests = w.meta(t, "first").Digests
+			w.retire(t, "first")
+			plant("whole", c.plant)
 			schedule.proxy.Inject(nil)
 			schedule.invoke(t, "{}")
-			all := strikes(schedule.proxy.Calls(), 0)
-			finish("whole")
+			all := strikesByOp(schedule.proxy.Calls()) // units are looked for in the order of their ids
+			w.rest(t, "whole", schedule)
+			w.retire(t, "whole")
 
 			struck := map[strike]bool{}
+			jobs := []string{"whole"}
 			for _, s := range all {
-				plant(s.String())
+				job := s.String()
+				jobs = append(jobs, job)
+				plant(job, c.plant)
 				tr := set(victim, s)
 				o, err := victim.Invoke(t.Context(), []byte("{}"))
 				if err != nil {
@@ -60,10 +65,12 @@ func TestFinalizerKilledOverAContinuousJob(t *testing.T) {
 				}
 				struck[s] = tr.struck(t, o)
 				t.Logf("kill %v: %v", s, tr.hit.Load())
-				finish(s.String())
+				w.rest(t, job, schedule)
+				w.retire(t, job)
 			}
 			check(t, all, 0, struck)
 			w.checkRows(t)
+			w.checkClaims(t, c.objects, jobs...)
 			if letters := w.letters(t); len(letters) > 0 {
 				t.Errorf("units given up: %v", letters)
 			}

@@ -31,17 +31,25 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 	}
 
 	first := w.start(t, reader, lambdakit.Options{})
-	done := make(chan []lambdakit.Call, 1)
+	done := make(chan []lambdakit.Call)
+	stop := w.poll(t, hooks{
+		before: func(f *function, _ delivery) {
+			f.Kill() // so that each begins as a new one
+			f.proxy.Inject(nil)
+		},
+		after: func(f *function, _ delivery, o lambdakit.Outcome) {
+			if !o.OK() {
+				t.Errorf("a unit that nothing disturbs: %+v", o)
+			}
+			done <- f.proxy.Calls()
+		},
+	}, first)
+	plant("first") // of the job, whose reader says what it works by
+	<-done
 	plant("whole")
-	stop := w.poll(t, hooks{after: func(f *function, _ delivery, o lambdakit.Outcome) {
-		if !o.OK() {
-			t.Errorf("a unit that nothing disturbs: %+v", o)
-		}
-		done <- f.proxy.Calls()
-	}}, first)
 	calls := <-done
 	stop()
-	if keys := w.keys(t, live); !slices.Equal(keys, []string{"in/whole/b"}) {
+	if keys := w.keys(t, live); !slices.Equal(slices.Sorted(slices.Values(keys)), []string{"in/first/b", "in/whole/b"}) {
 		t.Errorf("to be looked at again: %v", keys)
 	}
 
@@ -61,7 +69,7 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 			defer mu.Unlock()
 			s, planted := of[d.unit]
 			if traps[f] = nil; planted && d.receives == 1 {
-				f.Kill() // so that each begins as a new one
+				f.Kill()
 				traps[f] = set(f, s)
 			} else {
 				f.proxy.Inject(nil)
@@ -79,14 +87,14 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 			}
 		},
 	}, first, w.start(t, reader, lambdakit.Options{}))
-	w.rest(t, live, func() { schedule.invoke(t, "{}") })
+	w.rest(t, live, schedule)
 
 	mu.Lock()
 	defer mu.Unlock()
 	check(t, all, 0, struck)
 	w.checkRows(t)
 	// Of each name a, b as it was announced and as it is now, and c.
-	w.checkClaims(t, live, 4*(len(all)+1))
+	w.checkClaims(t, 4*(len(all)+2), live)
 	if letters := w.letters(t); len(letters) > 0 {
 		t.Errorf("units given up: %v", letters)
 	}

@@ -132,7 +132,7 @@ func TestRandomKillsOfAContinuousJob(t *testing.T) {
 	}, w.start(t, reader, lambdakit.Options{}), w.start(t, reader, lambdakit.Options{}))
 	w.putAll(t, replaced, 1)
 	w.announce(t, a.bodies(w.changed(t, 0, replaced))...)
-	w.rest(t, live, func() { schedule.invoke(t, "{}") })
+	w.rest(t, live, schedule)
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,7 +141,7 @@ func TestRandomKillsOfAContinuousJob(t *testing.T) {
 		t.Errorf("%d kills struck, of %d", 2*kills-b.left[intake]-b.left[reader], 2*kills)
 	}
 	w.checkRows(t)
-	w.checkClaims(t, live, objects+replaced)
+	w.checkClaims(t, objects+replaced, live)
 	if letters, refused := w.letters(t), w.refused(t); len(letters)+len(refused) > 0 {
 		t.Errorf("given up: %v, refused: %v", letters, refused)
 	}

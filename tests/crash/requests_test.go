@@ -126,8 +126,11 @@ func TestRequestsPerAnnouncedUnit(t *testing.T) {
 			}
 		},
 	}, f)
-	for w.depth(t, w.Intake) > 0 {
-		time.Sleep(100 * time.Millisecond)
+	for left := 1; left > 0; time.Sleep(100 * time.Millisecond) {
+		var err error
+		if left, err = w.Depth(t.Context(), w.Intake); err != nil {
+			t.Fatal(err)
+		}
 	}
 	stop()
 	n := count(f.proxy.Calls())
@@ -138,5 +141,5 @@ func TestRequestsPerAnnouncedUnit(t *testing.T) {
 	w.countReader(t)
 	w.rest(t, live, nil)
 	w.checkRows(t)
-	w.checkClaims(t, live, units)
+	w.checkClaims(t, units, live)
 }

@@ -30,8 +30,8 @@ func (s strike) String() string {
 // strikes are those at every one of the calls in turn, as a function that was not
 // killed made them, and one that is beyond them even if it should make slack more
 // calls the next time. Before and after are the same where a call only reads; and
-// of a row of like reads, which leave everything as it was, the last one stands
-// for all.
+// of a row of reads, which leave everything as it was, the last one stands for
+// all.
 func strikes(calls []lambdakit.Call, slack int) []strike {
 	var all []strike
 	for i, c := range calls {
@@ -49,7 +49,7 @@ func strikes(calls []lambdakit.Call, slack int) []strike {
 }
 
 func lastOfItsRow(calls []lambdakit.Call, i int) bool {
-	return i+1 == len(calls) || operation(calls[i+1]) != operation(calls[i])
+	return i+1 == len(calls) || !reads(calls[i+1])
 }
 
 // strikesByOp are those at every one of the calls of a function that makes several

@@ -43,5 +43,5 @@ func build() error {
 	if os.Getenv("AWS_ENDPOINT_URL") == "" {
 		return nil // nothing will run
 	}
-	return lambdakit.Build(bin, "functions/lister", "functions/reader", "functions/finalizer", "cmd/spate")
+	return lambdakit.Build(bin, "functions/lister", "functions/intake", "functions/reader", "functions/finalizer", "cmd/spate")
 }

@@ -45,6 +45,7 @@ type trial struct {
 
 	lister, finalizer *function
 	readers           []*function
+	intake            *function // of a continuous job's trial
 
 	mu       sync.Mutex
 	receives map[string]int // the most often that a message was received, by its id; guarded by mu
@@ -252,8 +253,10 @@ func (tr *trial) open(job string) (ids []unit.ID) {
 // log is what all functions wrote.
 func (tr *trial) log() string {
 	var all strings.Builder
-	for _, f := range append([]*function{tr.lister, tr.finalizer}, tr.readers...) {
-		all.WriteString(f.Logs())
+	for _, f := range append([]*function{tr.lister, tr.finalizer, tr.intake}, tr.readers...) {
+		if f != nil {
+			all.WriteString(f.Logs())
+		}
 	}
 	return all.String()
 }

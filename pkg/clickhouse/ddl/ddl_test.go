@@ -112,7 +112,7 @@ func TestManyMembersAreAMap(t *testing.T) {
 func TestTheKeyIsWhatRepeatsAndTheTime(t *testing.T) {
 	var s ddl.Sample
 	for i := range 100 {
-		record := fmt.Sprintf(`{"id":%d,"at":"2026-11-30T00:00:%02d.5Z","region":"r%d","level":"l%d","kind":"k%d","maybe":null,"text":"one of a few sentences that people would rather read than look for"}`, i, i%60, i%5, i%2, i%9)
+		record := fmt.Sprintf(`{"id":%d,"at":"2026-11-30T00:00:%02d.5Z","region":"r%d","level":"l%d","kind":"k%d","maybe":%s,"text":"one of a few sentences that people would rather read than look for"}`, i, i%60, i%5, i%2, i%9, []string{"null", `"x"`}[i%2])
 		if err := s.Add([]byte(record)); err != nil {
 			t.Fatal(err)
 		}

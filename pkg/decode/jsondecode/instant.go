@@ -35,7 +35,19 @@ func instant(raw []byte) (time.Time, bool) {
 			nanos += int(c-'0') * unit
 		}
 	}
-	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), true
+	seconds := int64(days(year, month, day))*86_400 + int64(hour*3600+minute*60+second)
+	return time.Unix(seconds, int64(nanos)).UTC(), true
+}
+
+// days is how many there are from 1970-01-01 to a date from the year 0 on. Years
+// begin in March here, so that the odd day is their last; the 400 keep them
+// positive.
+func days(y, m, d int) int {
+	if m < 3 {
+		y, m = y-1, m+12
+	}
+	y += 400
+	return 365*y + y/4 - y/100 + y/400 + (153*m-457)/5 + d - 1 - 719_468 - 146_097
 }
 
 // two reads two digits.

@@ -25,9 +25,13 @@ type node struct {
 	learned int // how many were put there
 }
 
+// seen is a key with its quotes and its colon, and the words that it is compared
+// by: its first 8 bytes, as far as it has them, and its last.
 type seen struct {
-	key   string
-	child *node
+	key        string
+	head, mask uint64
+	tail       uint64 // where it has more than 8
+	child      *node
 }
 
 // Bounds on what is kept of keys, and on how often they are kept anew for records
@@ -77,10 +81,14 @@ func (n *node) guess(k int, b []byte) (c *node, end int) {
 		return nil, 0
 	}
 	g := &n.seen[k]
-	if len(b) < len(g.key) || string(b[:len(g.key)]) != g.key {
+	end = len(g.key)
+	if len(b) < max(end, 8) || binary.LittleEndian.Uint64(b)&g.mask != g.head {
 		return nil, 0
 	}
-	return g.child, len(g.key)
+	if end > 8 && binary.LittleEndian.Uint64(b[end-8:]) != g.tail || end > 16 && string(b[8:end-8]) != g.key[8:end-8] {
+		return nil, 0
+	}
+	return g.child, end
 }
 
 // learn keeps the key of member k.
@@ -92,7 +100,14 @@ func (n *node) learn(k int, key []byte, c *node) {
 	if k == len(n.seen) {
 		n.seen = append(n.seen, seen{})
 	}
-	n.seen[k] = seen{string(key), c}
+	g := seen{key: string(key), child: c, mask: 1<<(8*min(len(key), 8)) - 1}
+	var first [8]byte
+	copy(first[:], key)
+	g.head = binary.LittleEndian.Uint64(first[:])
+	if len(key) > 8 {
+		g.tail = binary.LittleEndian.Uint64(key[len(key)-8:])
+	}
+	n.seen[k] = g
 }
 
 // resembles reports whether a key as written, which names no child, may be one

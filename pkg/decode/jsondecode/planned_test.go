@@ -13,30 +13,33 @@ import (
 
 // flat is a struct without anything that the library alone knows how to decode.
 type flat struct {
-	TS      string `json:"ts"`
-	Level   string
-	ID      string  `json:"id"`
-	HTTP    request `json:"http"`
-	Geo     *place  `json:"geo"`
-	Latency float64 `json:"latency_ms"`
-	OK      bool    `json:"ok"`
-	Tags    []string
-	Labels  map[string]string
-	Retries uint8
-	Message *string
-	Any     any
-	Raw     json.RawMessage
-	At      time.Time
-	Pair    [2]int
-	Bin     []byte
-	N       json.Number
-	I8      int8
-	U64     *uint64
-	F32     float32
-	Stamps  []time.Time
-	Twice   **int
-	A       struct{ B, C int }
-	Left    string `json:"-"`
+	TS      string            `json:"ts"`
+	Level   string            `json:"level"`
+	ID      string            `json:"id"`
+	HTTP    request           `json:"http"`
+	Geo     *place            `json:"geo"`
+	Latency float64           `json:"latency_ms"`
+	OK      bool              `json:"ok"`
+	Tags    []string          `json:"tags"`
+	Labels  map[string]string `json:"labels"`
+	Retries uint8             `json:"retries"`
+	Message *string           `json:"message"`
+	Any     any               `json:"any"`
+	Raw     json.RawMessage   `json:"raw"`
+	At      time.Time         `json:"at"`
+	Pair    [2]int            `json:"pair"`
+	Bin     []byte            `json:"bin"`
+	N       json.Number       `json:"n"`
+	I8      int8              `json:"i8"`
+	U64     *uint64           `json:"u64"`
+	F32     float32           `json:"f32"`
+	Stamps  []time.Time       `json:"stamps"`
+	Twice   **int             `json:"twice"`
+	A       struct {
+		B int `json:"b"`
+		C int
+	} `json:"a"`
+	Left string `json:"-"`
 }
 
 // The planned way is another than the library's, and nothing shows of it.
@@ -64,8 +67,8 @@ func plannedSeeds() []string {
 	return []string{
 		`{"TS":"upper","http":{"STATUS":5},"LEVEL":"x"}`, `{"ts":"a","ts":"b","http":{"status":1},"http":{"bytes":2}}`,
 		`{"http":5}`, `{"http":null}`, `{"http":[]}`, `{"a":{"b":1},"A":{"C":2}}`, `{"id":null,"ok":null,"retries":null,"message":null,"tags":null,"u64":null,"latency_ms":null}`,
-		`{"Tags":[],"message":"","u64":18446744073709551615,"i8":-128}`, `{"i8":128}`, `{"retries":-0}`, `{"retries":1.0}`, `{"u64":9223372036854775807}`,
-		`{"latency_ms":1e400}`, `{"latency_ms":-0}`, `{"f32":3.5e38}`, `{"ok":1}`, `{"tags":["a",null,1]}`, `{"tags":["\u00e9","\ud83d\ude00","\ud83d"]}`,
+		`{"tags":[],"message":"","u64":18446744073709551615,"i8":-128}`, `{"i8":128}`, `{"retries":-0}`, `{"retries":1.0}`, `{"u64":9223372036854775807}`,
+		`{"latency_ms":1e400}`, `{"latency_ms":47.082}`, `{"latency_ms":0.1}`, `{"latency_ms":123456789.12345}`, `{"latency_ms":0.0000000000001}`, `{"latency_ms":99999999999999.9}`, `{"latency_ms":-0}`, `{"f32":3.5e38}`, `{"ok":1}`, `{"tags":["a",null,1]}`, `{"tags":["\u00e9","\ud83d\ude00","\ud83d"]}`,
 		"{\"id\":\"\xff\xc3\x28ü\"}", `{"at":"2026-11-30T12:34:56.5+01:00"}`, `{"at":null}`, `{"at":"2026-02-28T23:59:59Z"}`, `{"at":"2026-02-29T00:00:00Z"}`, `{"at":"0000-01-01T00:00:00.123456789Z"}`, `{"at":"2026-11-30T12:34:56.Z"}`, `{"at":"2026-11-30T12:34:60Z"}`,
 		`{"at":"2026-11-31T12:34:56.1Z"}`, `{"at":"2026-11-30T12:34:56,5Z"}`, `{"at":"2026-11-30T12:34:56.1234567890Z"}`, `{"stamps":["2026-01-02T03:04:05.5Z"]}`, `{"at":5}`, `{"\u0069d":"escaped"}`, "{\"\u212aind\":1,\"tag\u017f\":[\"x\"]}",
 		`{"id":"` + strings.Repeat("long ", 1000) + `"}`, `[1]`, `null`, `"x"`, ` {"id":"x"} `, `{"id":"x"}x`, `{"left":"x"}`, `{"twice":5}`, `{"geo":{"lat":1}}`,
@@ -132,6 +135,19 @@ func BenchmarkPlanned(b *testing.B) {
 	for b.Loop() {
 		if err := d.Decode(text, &v); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestATimeIsTheOneOfItsDigits(t *testing.T) {
+	d := jsondecode.Typed[flat](jsondecode.Options{})
+	for year := 0; year < 10_000; year += 7 {
+		for month := time.January; month <= time.December; month++ {
+			want := time.Date(year, month, 1+year%31, 23, 59, year%60, year*100_000, time.UTC)
+			var v flat
+			if err := d.Decode(want.AppendFormat([]byte(`{"at":`), `"`+time.RFC3339Nano+`"}`), &v); err != nil || !reflect.DeepEqual(v.At, want) {
+				t.Fatalf("%v, %v: want %v", v.At, err, want)
+			}
 		}
 	}
 }

@@ -117,9 +117,35 @@ func setFloat(_ *texts, p unsafe.Pointer, raw []byte) bool {
 	if raw[0] != '-' && raw[0]-'0' > 9 {
 		return raw[0] == 'n'
 	}
+	if f, ok := short64(raw); ok {
+		*(*float64)(p) = f
+		return true
+	}
 	f, err := strconv.ParseFloat(unsafe.String(&raw[0], len(raw)), 64)
 	*(*float64)(p) = f
 	return err == nil
+}
+
+// short64 reads a number of so few digits that it and the power of ten below it
+// are floats: then their quotient is the nearest one to what was written.
+func short64(raw []byte) (float64, bool) {
+	if raw[0] == '-' || len(raw) > 15 {
+		return 0, false
+	}
+	n, unit, decimals := uint64(0), 1.0, false
+	for _, c := range raw {
+		switch {
+		case c == '.':
+			decimals = true
+		case c-'0' > 9:
+			return 0, false
+		default:
+			if n = n*10 + uint64(c-'0'); decimals {
+				unit *= 10
+			}
+		}
+	}
+	return float64(n) / unit, true
 }
 
 func setStrings(t *texts, p unsafe.Pointer, raw []byte) bool {

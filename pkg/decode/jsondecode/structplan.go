@@ -15,14 +15,14 @@ import (
 // library decodes again, so that what comes out is always the library's answer.
 type structPlan struct {
 	root   *node
-	slots  []int
-	count  int
+	count  int // of spans
 	fields []plannedField
 }
 
 // plannedField is a field, or a struct that holds some.
 type plannedField struct {
 	path   Path
+	slot   int // of its span
 	offset uintptr
 	set    setter
 }
@@ -41,8 +41,11 @@ func planOf(t reflect.Type) *structPlan {
 	for i := range p.fields {
 		paths[i] = p.fields[i].path
 	}
-	p.root, p.slots = plan(paths)
-	p.count = p.root.last
+	root, slots := plan(paths)
+	for i := range p.fields {
+		p.fields[i].slot = slots[i]
+	}
+	p.root, p.count = root, root.last
 	return p
 }
 

@@ -37,7 +37,7 @@ const (
 // text is what a JSON string means.
 func (t *texts) text(raw []byte) string {
 	raw = raw[1 : len(raw)-1]
-	if bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
+	if !plain(raw) && (bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw)) {
 		t.scratch = appendUnquoted(t.scratch[:0], raw)
 		raw = t.scratch
 	} else if t.borrow && len(raw) > 0 {

@@ -57,7 +57,9 @@ type Options struct {
 }
 
 // Typed returns a decoder to T, by the rules and tags of encoding/json. Types
-// with an UnmarshalJSON of their own are given their part of the record.
+// with an UnmarshalJSON of their own are given their part of the record. A struct
+// without embedded fields and the option string is decoded several times faster
+// than others.
 func Typed[T any](o Options) decode.Decoder[T] {
 	d := &typed[T]{options: o}
 	if !o.ExactNumbers {
@@ -105,7 +107,8 @@ func (d *typed[T]) planned(b []byte, p unsafe.Pointer) bool {
 		return false
 	}
 	for i := range d.plan.fields {
-		f, at := &d.plan.fields[i], s.spans[d.plan.slots[i]]
+		f := &d.plan.fields[i]
+		at := s.spans[f.slot]
 		if at.end > 0 && !f.set(&d.texts, unsafe.Add(p, f.offset), b[at.start:at.end]) {
 			return false
 		}

@@ -93,25 +93,32 @@ func TestLifetimes(t *testing.T) {
 		if census.Done != 2 || census.Open != 2 {
 			t.Errorf("%+v", census)
 		}
+		serial := s.begin(2, 0)
+		s.ok(func() error { return s.Pause(t.Context(), ref(2, 0), serial, ledger.Cursor{}, counts) })
 		s.done(2, 0)
 		api.lives(t, "a listed unit that is done", unitAt("j", 0), 0)
+		for _, name := range []string{"touched", "repeats", "ended"} {
+			if a := api.items[unitAt("j", 0)]; a[name] != nil {
+				t.Errorf("a listed unit that is done has %s: %v", name, a)
+			}
+		}
 	})
 }
 
 // TestWhoeverHasNotReadTheJob ends units all the same: what kind of job it is, the
 // items say.
 func TestWhoeverHasNotReadTheJob(t *testing.T) {
-	writes := func(t *testing.T, api *table, run int, l *dynamoledger.Ledger, entered bool) {
+	// each call is made by somebody else, and none has read more than there was
+	writes := func(t *testing.T, api *table, run int, by []*teller, entered bool) {
 		t.Helper()
-		s := &teller{T: t, Ledger: l}
 		first := time.Now()
-		s.ok(func() error { return s.Touch(t.Context(), ref(run, 0)) })
-		s.dead(run, 1)
-		s.done(run, 1)
-		s.dead(run, 2)
-		s.done(run, 3)
+		by[0].ok(func() error { return by[0].Touch(t.Context(), ref(run, 0)) })
+		by[1].dead(run, 1)
+		by[2].done(run, 1)
+		by[3].dead(run, 2)
+		by[4].done(run, 3)
 		for u, ended := range []bool{false, true, true, true} {
-			it := tell(s, func() (ledger.Item, error) { return s.Look(t.Context(), ref(run, u)) })
+			it := tell(by[5], func() (ledger.Item, error) { return by[5].Look(t.Context(), ref(run, u)) })
 			a := api.items[unitAt("j", u)]
 			if it.Ended.IsZero() == (ended && entered) || (a["unfinished"] != nil) != (entered && it.State != ledger.Done) {
 				t.Errorf("unit %d: %v", u, a)
@@ -124,28 +131,73 @@ func TestWhoeverHasNotReadTheJob(t *testing.T) {
 			}
 		}
 	}
+	readers := func(t *testing.T, api *table, read bool) (all []*teller) {
+		for range 6 {
+			s := &teller{T: t, Ledger: alone(api)}
+			if all = append(all, s); read {
+				s.meta()
+			}
+		}
+		return all
+	}
 	t.Run("a continuous one", func(t *testing.T) {
 		api, _ := streaming(t, 4)
-		writes(t, api, 1, alone(api), true)
+		writes(t, api, 1, readers(t, api, false), true)
 	})
 	t.Run("a continuous one that was listed", func(t *testing.T) {
 		api := newTable()
 		s := &teller{T: t, Ledger: alone(api)}
 		s.list(1, page(0, 0))
 		s.fail(1)
-		other := &teller{T: t, Ledger: alone(api)}
-		other.open("t2")
+		by := readers(t, api, true)
+		s.open("t2")
 		for u := range 4 {
-			other.enter(entry(2, u, 0, u))
+			s.enter(entry(2, u, 0, u))
 		}
-		writes(t, api, 2, s.Ledger, true)
+		writes(t, api, 2, by, true)
 	})
 	t.Run("a listed one that was continuous", func(t *testing.T) {
 		api, s := streaming(t, 0)
-		other := &teller{T: t, Ledger: alone(api)}
-		other.fail(1)
-		other.list(2, page(0, 4))
-		writes(t, api, 2, s.Ledger, false)
+		by := readers(t, api, true)
+		s.fail(1)
+		s.list(2, page(0, 4))
+		writes(t, api, 2, by, false)
+	})
+}
+
+// TestAnEarlierRunOfAnotherKind is found whole, whatever the job has become.
+func TestAnEarlierRunOfAnotherKind(t *testing.T) {
+	shows := func(t *testing.T, s *teller, run, unfinished int, bodies ...string) {
+		t.Helper()
+		n, got := 0, []string(nil)
+		s.ok(func() error { return s.Unfinished(t.Context(), "j", run, func(ledger.Item) error { n++; return nil }) })
+		s.ok(func() error {
+			return s.Pending(t.Context(), "j", run, func(p ledger.Planned) error { got = append(got, string(p.Body)); return nil })
+		})
+		slices.Sort(got)
+		differ(t, "pending", got, bodies)
+		if n != unfinished {
+			t.Errorf("%d unfinished, want %d", n, unfinished)
+		}
+	}
+	body := func(u int) string { return "body of " + key(u) }
+	t.Run("a listed one", func(t *testing.T) {
+		s := &teller{T: t, Ledger: alone(newTable())}
+		s.list(1, page(0, 3))
+		s.dead(1, 0)
+		s.fail(1)
+		s.open("t2")
+		s.enter(entry(2, 5, 0, 5))
+		shows(t, s, 1, 3, body(1), body(2))
+		shows(t, s, 2, 1, body(5))
+	})
+	t.Run("a continuous one", func(t *testing.T) {
+		_, s := streaming(t, 3)
+		s.dead(1, 0)
+		s.fail(1)
+		s.list(2, page(0, 0))
+		shows(t, s, 1, 3, body(1), body(2))
+		shows(t, s, 2, 0)
 	})
 }
 
@@ -422,3 +474,11 @@ func TestTheOldest(t *testing.T) {
 
 // batchKeys is how many items are read at a time.
 const batchKeys = 100
+
+func TestAContinuousJobIsNeverCompleted(t *testing.T) {
+	_, s := streaming(t, 1)
+	s.done(1, 0)
+	if err := s.Conclude(t.Context(), "j", 1, s.meta().Generation, ledger.Completed); !errors.Is(err, ledger.ErrState) {
+		t.Error(err)
+	}
+}

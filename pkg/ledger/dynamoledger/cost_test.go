@@ -1,6 +1,7 @@
 package dynamoledger_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -101,6 +102,13 @@ func TestCostsOfAnnouncedUnits(t *testing.T) {
 	}
 	t.Run("looking at a job that runs is one read", func(t *testing.T) {
 		differ(t, "calls", api.since(func() { s.open("t1") }), map[string]int{"GetItem": 1})
+	})
+	t.Run("looking for a unit that is not there is one read, where the job was seen", func(t *testing.T) {
+		differ(t, "calls", api.since(func() {
+			if _, err := s.Look(t.Context(), ref(1, 77)); !errors.Is(err, ledger.ErrNoUnit) {
+				t.Error(err)
+			}
+		}), map[string]int{"GetItem": 1})
 	})
 	for _, c := range []struct{ u, objects, enters, reads int }{{0, 1, 5, 4}, {1, 99, 0, 0}} {
 		t.Run(fmt.Sprintf("a unit of %d objects costs its intake one transaction, and its reader what a listed one does", c.objects), func(t *testing.T) {

@@ -171,9 +171,19 @@ func (in *intake) unit(u ledger.Planned) write {
 	}
 }
 
-// Look implements [ledger.Intaker].
+// Look implements [ledger.Intaker]. An intake looks for each unit before it enters
+// it, and nearly always there is none: whether there is a job it need not ask
+// again then.
 func (l *Ledger) Look(ctx context.Context, r ledger.Ref) (ledger.Item, error) {
-	e, err := l.entry(ctx, "look up", r)
+	const verb = "look up"
+	a, err := l.get(ctx, about(verb, r), unitKey(r.Job, r.ID))
+	switch {
+	case err != nil:
+		return ledger.Item{}, err
+	case a == nil && l.past(r.Job, 0): // the job was seen
+		return ledger.Item{}, fmt.Errorf("%s: %w", about(verb, r), ledger.ErrNoUnit)
+	}
+	e, err := l.found(ctx, verb, r, a)
 	if err != nil {
 		return ledger.Item{}, err
 	}

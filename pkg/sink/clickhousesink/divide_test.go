@@ -147,6 +147,23 @@ func TestMoreBadRowsThanPoisonFailTheUnit(t *testing.T) {
 	if got := rejected(t, opened.Write(t.Context(), block(1, 0, 7))); len(got) != 7 {
 		t.Errorf("%d rows", len(got))
 	}
+	expect(t, opened.Write(t.Context(), block(2, 0, 8)), failure.Unit, failure.SinkRejected, "more than 7 rows")
+}
+
+// Other cuts in a later version would insert what was inserted already.
+func TestBlocksAreHalvedTheLongerHalfFirst(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.events().refuses = badIDs(1, 4)
+	b := block(0, 0, 5)
+	checkRejected(t, open(t, options(s)).Write(t.Context(), b), []int{1, 4})
+	var places []string
+	for _, token := range s.tokens() {
+		place, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(token, b.Token), "-"), "-")
+		places = append(places, place)
+	}
+	if want := []string{"", "0.3", "0.2", "0.1", "1.2", "2.3", "3.5", "3.4", "4.5"}; !slices.Equal(places, want) {
+		t.Errorf("inserts %q, want %q", places, want)
+	}
 }
 
 func TestUnderFailNothingIsDivided(t *testing.T) {

@@ -1,6 +1,7 @@
 package clickhousesink_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -159,6 +160,25 @@ func TestReplicasTakeTurnsAndStandInForEachOther(t *testing.T) {
 	}
 }
 
+func TestAReplicaThatIsDownIsPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newServer(t, wide()...), newServer(t, wide()...)
+		o := options(a)
+		replicas(&o, a, b)
+		opened := open(t, o)
+		a.script = func(int, *http.Request) step { return step{before: lost} }
+		start, failed := time.Now(), 0
+		for segment := range 20 {
+			if opened.Write(t.Context(), block(segment, 0, 1)) != nil {
+				failed++
+			}
+		}
+		if d := time.Since(start); failed != 3 || d != 0 {
+			t.Errorf("%d writes failed, it took %v", failed, d)
+		}
+	})
+}
+
 // A shard whose every replica fails rests with them: inserts wait, which is no
 // attempt, and are let through one at a time.
 func TestAShardThatIsDownIsProbedAndThenSaysSo(t *testing.T) {
@@ -215,6 +235,32 @@ func TestManyWaitForOneProbe(t *testing.T) {
 		}
 		if d := time.Since(start); d < 5*time.Second || d > 6*time.Second || probes != 20 {
 			t.Errorf("%d requests, it took %v", probes, d)
+		}
+	})
+}
+
+func TestAStopSaysNothingOfAReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, wide()...)
+		opened := open(t, options(s))
+		s.script = func(n int, _ *http.Request) step {
+			if n == 4 {
+				return step{before: hangs} // the probe, whose caller goes away
+			}
+			return step{before: lost}
+		}
+		for range 3 {
+			_ = opened.Write(t.Context(), block(0, 0, 1))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+		defer cancel()
+		_ = opened.Write(ctx, block(0, 0, 1))
+		start := time.Now()
+		for range 2 { // of which the first is the next probe
+			expect(t, opened.Write(t.Context(), block(0, 0, 1)), failure.Transient, failure.RetriesExhausted)
+		}
+		if d := time.Since(start); d != 5*time.Second {
+			t.Errorf("it took %v", d)
 		}
 	})
 }
