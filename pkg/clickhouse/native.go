@@ -76,11 +76,8 @@ func (n *Native) Append(dst, rows []byte, count int) ([]byte, error) {
 	clear(n.at)
 	i := 0
 	for range count {
-		for k := range n.columns {
-			c := &n.columns[k]
-			if i, _ = n.measure(c.shape, rows, i, c.first); i < 0 {
-				return dst, errRow
-			}
+		if i = n.measureRow(rows, i); i < 0 {
+			return dst, errRow
 		}
 	}
 	if i != len(rows) {
@@ -90,10 +87,7 @@ func (n *Native) Append(dst, rows []byte, count int) ([]byte, error) {
 	clear(n.lists)
 	i = 0
 	for range count {
-		for k := range n.columns {
-			c := &n.columns[k]
-			i, _ = n.fill(dst, c.shape, rows, i, c.first)
-		}
+		i = n.fillRow(dst, rows, i)
 	}
 	return dst, nil
 }

@@ -2,6 +2,47 @@ package clickhouse
 
 import "encoding/binary"
 
+// measureRow adds the row at i to the lengths of the runs and returns its end, or
+// -1. The common columns are measured here, without a call for each.
+func (n *Native) measureRow(b []byte, i int) int {
+	for k := range n.columns {
+		c := &n.columns[k]
+		switch {
+		case c.shape.op == opFixed && c.shape.width <= len(b)-i:
+			i += c.shape.width
+			n.at[c.first] += c.shape.width
+		case c.shape.op == opBytes && i < len(b) && int(b[i]) < min(0x80, len(b)-i):
+			n.at[c.first] += 1 + int(b[i])
+			i += 1 + int(b[i])
+		default:
+			if i, _ = n.measure(c.shape, b, i, c.first); i < 0 {
+				return -1
+			}
+		}
+	}
+	return i
+}
+
+// fillRow copies the row at i, which was measured, and returns its end.
+func (n *Native) fillRow(dst, b []byte, i int) int {
+	for k := range n.columns {
+		c := &n.columns[k]
+		at := n.at[c.first]
+		switch {
+		case c.shape.op == opFixed && c.shape.width == 8:
+			binary.LittleEndian.PutUint64(dst[at:], binary.LittleEndian.Uint64(b[i:]))
+			i, n.at[c.first] = i+8, at+8
+		case c.shape.op == opBytes && b[i] < 0x80:
+			end := i + 1 + int(b[i])
+			n.at[c.first] = at + copy(dst[at:], b[i:end])
+			i = end
+		default:
+			i, _ = n.fill(dst, c.shape, b, i, c.first)
+		}
+	}
+	return i
+}
+
 // measure adds the value at i to the lengths of the runs from r on. It returns
 // the end of the value, or -1, and the run behind the value's.
 func (n *Native) measure(s *shape, b []byte, i, r int) (end, next int) {

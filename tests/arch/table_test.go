@@ -122,6 +122,7 @@ var allowed = map[string][]string{
 	"examples/clickhouse/typed": {"pkg/app", "pkg/chain", "pkg/clickhouse", "pkg/decode", "pkg/decode/jsondecode"},
 
 	"examples/extending":         {"pkg/app", "pkg/failure", "pkg/frame", "pkg/record", "pkg/sink", "pkg/unit"},
+	"tests/bench/clickhouse":     {"pkg/app", "pkg/chain", "pkg/chain/exprchain", "pkg/clickhouse", "pkg/decode", "pkg/decode/jsondecode"},
 	"tests/bench/clickhouseload": nil,
 	"tests/bench/functions":      {"tests/lambdakit"},
 	"tests/bench/latency":        {"tests/lambdakit"},

@@ -26,15 +26,21 @@ func (s *stack) command(ctx context.Context, args ...string) *exec.Cmd {
 // job runs a command of the stack.
 func (s *stack) job(t *testing.T, args ...string) result {
 	t.Helper()
+	return s.spate(t, "", append([]string{"job"}, args...)...)
+}
+
+// spate runs any command of the stack.
+func (s *stack) spate(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	c := s.command(ctx, args...)
-	c.Stdout, c.Stderr = &stdout, &stderr
+	c := exec.CommandContext(ctx, binary, append(args, "--stack", s.name)...)
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	_ = c.Run() // the code says it
 	r := result{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 	if ctx.Err() != nil || strings.Contains(r.stderr, "DATA RACE") || strings.Contains(r.stderr, "panic:") {
-		t.Fatalf("job %s: %v\n%s", strings.Join(args, " "), ctx.Err(), r.stderr)
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), ctx.Err(), r.stderr)
 	}
 	return r
 }
@@ -42,9 +48,13 @@ func (s *stack) job(t *testing.T, args ...string) result {
 // want runs a command that is to end with that code.
 func (s *stack) want(t *testing.T, code int, args ...string) result {
 	t.Helper()
-	r := s.job(t, args...)
+	return s.job(t, args...).want(t, code, args...)
+}
+
+func (r result) want(t *testing.T, code int, args ...string) result {
+	t.Helper()
 	if r.code != code {
-		t.Fatalf("job %s: code %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.stdout, r.stderr)
+		t.Fatalf("%s: code %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.stdout, r.stderr)
 	}
 	return r
 }

@@ -24,8 +24,9 @@ import (
 // stack is one that was deployed.
 type stack struct {
 	name    string
-	source  string // bucket
+	source  string // bucket, which the template makes
 	outputs map[string]string
+	others  map[string]string // ARNs of what is not the stack's
 	mapping string // id of the one from the feed to the reader
 
 	config    aws.Config
@@ -46,17 +47,18 @@ func deploy(ctx context.Context) (*stack, error) {
 		return nil, err
 	}
 	s := &stack{
-		name: name, source: name + "-source", outputs: map[string]string{}, config: cfg,
+		name: name, source: name + "-source", config: cfg,
 		formation: cloudformation.NewFromConfig(cfg), functions: lambda.NewFromConfig(cfg),
 		sqs: sqs.NewFromConfig(cfg), dynamo: dynamodb.NewFromConfig(cfg), events: eventbridge.NewFromConfig(cfg),
 		s3: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }),
 	}
-	if _, err := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &s.source}); err != nil {
+	if s.others, err = s.form(ctx, name+"-others", others); err != nil {
 		return nil, err
 	}
 	// Two deliveries: the second one comes 15 s after a failure.
 	c := exec.CommandContext(ctx, "localstack/stack", "deploy", name,
-		"SourceBucket="+s.source, "ReaderTimeout=60", "MaximumConcurrency=4", "MaxReceives=2")
+		"SourceBucket="+s.source, "CreateSourceBucket=true", "NotificationTopicArn="+s.others["Topic"], "BatchingWindow=1",
+		"ReaderTimeout=60", "MaximumConcurrency=4", "MaxReceives=2")
 	c.Dir = root
 	c.Env = append(os.Environ(), "PIPELINE=tests/aws/testdata/pipeline.yaml")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -65,15 +67,57 @@ func deploy(ctx context.Context) (*stack, error) {
 	return s, s.find(ctx)
 }
 
+// others is what a bucket may notify besides the stack's queue: two topics, to the
+// first of which the stack subscribes, and a queue of somebody else.
+const others = `
+Resources:
+  Topic: {Type: "AWS::SNS::Topic"}
+  Wrapping: {Type: "AWS::SNS::Topic"}
+  Queue: {Type: "AWS::SQS::Queue"}
+  Topics:
+    Type: AWS::SNS::TopicPolicy
+    Properties:
+      Topics: [!Ref Topic, !Ref Wrapping]
+      PolicyDocument: {Version: "2012-10-17", Statement: [{Effect: Allow, Principal: {Service: s3.amazonaws.com}, Action: "sns:Publish", Resource: "*"}]}
+  Queues:
+    Type: AWS::SQS::QueuePolicy
+    Properties:
+      Queues: [!Ref Queue]
+      PolicyDocument: {Version: "2012-10-17", Statement: [{Effect: Allow, Principal: {Service: s3.amazonaws.com}, Action: "sqs:SendMessage", Resource: "*"}]}
+Outputs:
+  Topic: {Value: !Ref Topic}
+  Wrapping: {Value: !Ref Wrapping}
+  Queue: {Value: !GetAtt Queue.Arn}
+`
+
+// form makes what a template says, and returns its outputs.
+func (s *stack) form(ctx context.Context, name, template string) (map[string]string, error) {
+	if _, err := s.formation.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template}); err != nil {
+		return nil, err
+	}
+	made := cloudformation.NewStackCreateCompleteWaiter(s.formation, func(o *cloudformation.StackCreateCompleteWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
+	out, err := made.WaitForOutput(ctx, &cloudformation.DescribeStacksInput{StackName: &name}, time.Minute)
+	if err != nil {
+		return nil, fmt.Errorf("stack %s: %w", name, err)
+	}
+	return outputs(out), nil
+}
+
+func outputs(out *cloudformation.DescribeStacksOutput) map[string]string {
+	all := map[string]string{}
+	for _, o := range out.Stacks[0].Outputs {
+		all[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	return all
+}
+
 // find reads what was deployed.
 func (s *stack) find(ctx context.Context) error {
 	found, err := s.formation.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &s.name})
 	if err != nil {
 		return err
 	}
-	for _, o := range found.Stacks[0].Outputs {
-		s.outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
-	}
+	s.outputs = outputs(found)
 	mappings, err := s.functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(s.name + "-reader")})
 	if err != nil {
 		return err
@@ -86,8 +130,12 @@ func (s *stack) find(ctx context.Context) error {
 }
 
 func (s *stack) delete(ctx context.Context) error {
-	_, err := s.formation.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &s.name})
-	return err
+	for _, name := range []string{s.name, s.name + "-others"} {
+		if _, err := s.formation.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // place splits an output that is s3://bucket/prefix/.

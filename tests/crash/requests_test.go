@@ -19,6 +19,7 @@ type tally struct{ writes, reads, queue, asks int }
 func count(calls []lambdakit.Call) (n tally) {
 	for _, c := range calls {
 		switch {
+		case c.Again: // the endpoint was slow
 		case c.Service == "dynamodb" && reads(c):
 			n.reads++
 		case c.Service == "dynamodb":

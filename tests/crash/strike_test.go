@@ -29,42 +29,34 @@ func (s strike) String() string {
 
 // strikes are those at every one of the calls in turn, as a function that was not
 // killed made them, and one that is beyond them even if it should make slack more
-// calls the next time. Before and after are the same where a call only reads; and
-// of a row of reads, which leave everything as it was, the last one stands for
-// all.
+// calls the next time. Reads leave everything as it was: a kill at one of them is
+// the same as one before the next write, or after the last.
 func strikes(calls []lambdakit.Call, slack int) []strike {
 	var all []strike
-	for i, c := range calls {
-		switch {
-		case !reads(c):
-			all = append(all, strike{at: i + 1}, strike{at: i + 1, after: true})
-		case lastOfItsRow(calls, i):
-			all = append(all, strike{at: i + 1})
+	n := 0
+	for _, c := range calls {
+		if !c.Again {
+			n++
+		}
+		if !c.Again && !reads(c) {
+			all = append(all, strike{at: n}, strike{at: n, after: true})
 		}
 	}
 	for i := range slack {
-		all = append(all, strike{at: len(calls) + 1 + i})
+		all = append(all, strike{at: n + 1 + i})
 	}
-	return append(all, strike{at: len(calls) + slack + 1})
+	return append(all, strike{at: n + slack + 1})
 }
 
-func lastOfItsRow(calls []lambdakit.Call, i int) bool {
-	return i+1 == len(calls) || !reads(calls[i+1])
-}
-
-// strikesByOp are those at every one of the calls of a function that makes several
-// at a time: in what order, differs, but not how many of each operation.
+// strikesByOp are those at every one of the calls of a function that makes them in
+// no certain order, but of each operation so many.
 func strikesByOp(calls []lambdakit.Call) []strike {
 	var all []strike
 	n := map[string]int{}
-	for i, c := range calls {
-		op := operation(c)
-		n[op]++
-		switch {
-		case !reads(c):
+	for _, c := range calls {
+		if op := operation(c); !c.Again && !reads(c) {
+			n[op]++
 			all = append(all, strike{op: op, at: n[op]}, strike{op: op, at: n[op], after: true})
-		case lastOfItsRow(calls, i):
-			all = append(all, strike{op: op, at: n[op]})
 		}
 	}
 	return append(all, strike{at: len(calls) + 1})
@@ -88,12 +80,13 @@ type trap struct {
 	hit atomic.Pointer[lambdakit.Call] // what it struck at; nil: not yet
 }
 
-// set lets the function run into a trap from now on.
+// set lets the function run into a trap from now on. What the SDK repeats, because
+// the endpoint was slow, does not count.
 func set(f *function, s strike) *trap {
 	tr := &trap{strike: s}
 	var n atomic.Int64
 	f.proxy.Inject(func(c lambdakit.Call) lambdakit.Fault {
-		if s.op != "" && s.op != operation(c) || n.Add(1) != int64(s.at) {
+		if c.Again || s.op != "" && s.op != operation(c) || n.Add(1) != int64(s.at) {
 			return lambdakit.Fault{}
 		}
 		tr.hit.Store(&c)

@@ -15,7 +15,7 @@ import (
 // Depth counts the messages of a queue, hidden ones too.
 func (s *Stack) Depth(ctx context.Context, queue string) (int, error) {
 	d, err := sqsfeed.New(s.SQS, queue, sqsfeed.Options{}).Depth(ctx)
-	return int(d.Ready + d.Delayed + d.InFlight), err
+	return d.Ready + d.Delayed + d.InFlight, err
 }
 
 // Waits says what of the first run of a continuous job waits to be done; "" if

@@ -18,9 +18,10 @@ type Call struct {
 	Number  int    // 1 for the first one since the last Inject
 	Service string // s3, dynamodb, sqs, lambda, events, or as the signature names it
 	// Op is the operation, as PutItem; of S3 and Lambda the method, as GET.
-	Op   string
-	Path string
-	Body []byte // of what is no S3 object
+	Op    string
+	Path  string
+	Body  []byte // of what is no S3 object
+	Again bool   // the SDK repeats one that got no good answer
 }
 
 func (c Call) String() string { return fmt.Sprintf("%d %s %s %s", c.Number, c.Service, c.Op, c.Path) }
@@ -184,6 +185,9 @@ func describe(r *http.Request) Call {
 		if parts := strings.Split(scope, "/"); len(parts) > 3 {
 			c.Service = parts[3]
 		}
+	}
+	if attempt := r.Header.Get("Amz-Sdk-Request"); attempt != "" {
+		c.Again = !strings.HasPrefix(attempt, "attempt=1;")
 	}
 	if target := r.Header.Get("X-Amz-Target"); target != "" {
 		c.Op = target[strings.LastIndexByte(target, '.')+1:]

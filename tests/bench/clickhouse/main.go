@@ -18,7 +18,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime/pprof"
@@ -76,7 +75,7 @@ func run(o options) (err error) {
 }
 
 func measure(o options, c chain.Constructor) error {
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	pathStyle := true
 	began := time.Now()
 	r, err := app.Run(context.Background(), app.Config{

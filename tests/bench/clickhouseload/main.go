@@ -26,6 +26,7 @@ type bench struct {
 	binary, url string
 	rows, runs  int
 	memory      string
+	set         string
 	dir         string // of the source
 	bytes       int64  // in it
 }
@@ -36,6 +37,7 @@ func main() {
 	compressions := flag.String("compressions", "none,lz4,zstd,gzip", "of the inserts")
 	flag.StringVar(&b.binary, "spate", "bin/spate", "the binary")
 	flag.StringVar(&b.memory, "memory", "512MiB", "pipeline.memory")
+	flag.StringVar(&b.set, "set", "", "path=value of the pipeline file, several with spaces between")
 	flag.IntVar(&b.rows, "rows", 2_000_000, "to load")
 	flag.IntVar(&b.runs, "runs", 3, "rounds, of which the median counts")
 	flag.Parse()
@@ -114,7 +116,11 @@ sink: {clickhouse: {url: %q, table: %s, format: %s, compression: %s}}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return 0, 0, err
 	}
-	cmd := exec.CommandContext(ctx, b.binary, "run", "--progress", "none", file)
+	args := []string{"run", "--progress", "none", file}
+	for _, s := range strings.Fields(b.set) {
+		args = append(args, "--set", s)
+	}
+	cmd := exec.CommandContext(ctx, b.binary, args...)
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	took = time.Since(began)
