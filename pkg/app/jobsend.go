@@ -90,7 +90,9 @@ func sendKeys(ctx context.Context, stack *control.Control, in io.Reader, as form
 			err = e
 		}
 	} else {
-		fmt.Fprintln(std.stdout, sent.text())
+		if _, e := fmt.Fprintln(std.stdout, sent.text()); err == nil {
+			err = e
+		}
 	}
 	if err == nil && sent.Failed > 0 {
 		err = fmt.Errorf("%s could not be taken: give the command again once that is mended", many(sent.Failed, "object", "objects"))

@@ -150,7 +150,7 @@ func endOf(r *report.Report) error {
 		text = fmt.Sprintf("job %s is halted: %s: mend that, then spate job resume %[1]s", r.Job, oneLine(r.Reason))
 	case report.Cancelled:
 		text = fmt.Sprintf("job %s was cancelled: spate job start %[1]s reads what is not done", r.Job)
-	case report.Interrupted:
+	case report.Interrupted, report.Running:
 		fallthrough
 	default:
 		text = fmt.Sprintf("job %s is %s again: spate job watch %[1]s looks on", r.Job, r.State)

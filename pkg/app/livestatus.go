@@ -1,10 +1,10 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -47,7 +47,7 @@ func (j *jobStatus) live(s control.Snapshot, now time.Time) {
 	}
 }
 
-func (l *statusLive) text(w io.Writer, j *jobStatus) {
+func (l *statusLive) text(w *bufio.Writer, j *jobStatus) {
 	f := l.PerMinute
 	fmt.Fprintf(w, "  lag       %v, %s open\n", time.Duration(l.Lag*float64(time.Second)).Round(time.Second), many(l.Open, "unit", "units"))
 	fmt.Fprintf(w, "  a minute  %s objects, %s, %s records\n", humanize.Comma(f.Objects), humanize.IBytes(uint64(f.Bytes)), humanize.Comma(f.Records))

@@ -161,14 +161,15 @@ func (c *Config) rejects(opened openedSink, o Options) *pipe.Rejects {
 // bear on the memory that a unit needs. They are known before the sinks are
 // opened.
 func (c *Config) limits(p Pipeline) []sink.Limits {
-	limits := make([]sink.Limits, len(c.sinkNames()))
-	if p.Sink != nil {
-		limits[0] = p.Sink.Limits()
-	}
-	for i, name := range c.sinkNames() {
-		if s := c.sections()[name]; s != nil && s.ClickHouse != nil && p.Sink == nil {
-			limits[i] = sink.Limits{Segments: s.ClickHouse.segments()}
+	var limits []sink.Limits
+	for _, name := range c.sinkNames() {
+		var l sink.Limits
+		if s := c.sections()[name]; p.Sink != nil {
+			l = p.Sink.Limits()
+		} else if s != nil && s.ClickHouse != nil {
+			l.Segments = s.ClickHouse.segments()
 		}
+		limits = append(limits, l)
 	}
 	if c.Rejects != nil {
 		limits = append(limits, sink.Limits{})

@@ -137,8 +137,9 @@ func TestFinalizerKilledWhileItSends(t *testing.T) {
 	}{
 		{"units that are due again", func(ctx context.Context, w *world, refs []ledger.Ref) (err error) {
 			for _, r := range refs[:2] {
-				if _, err = w.ledger.Begin(ctx, r, 1, 5); err == nil {
-					err = w.ledger.Pause(ctx, r, 1, ledger.Cursor{}, ledger.Counts{})
+				item, e := w.ledger.Begin(ctx, r, 1, 5)
+				if err = e; err == nil {
+					err = w.ledger.Pause(ctx, r, item.Serial, ledger.Cursor{}, ledger.Counts{})
 				}
 			}
 			return err

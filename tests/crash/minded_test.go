@@ -90,9 +90,9 @@ func due(t *testing.T, w *world, l *ledgerOf) {
 	r, _ := w.entered(t, l, back)
 	l.passed(t, r, 0, back)
 	r, _ = w.entered(t, l, paused)
-	_, err := l.Begin(t.Context(), r, 1, 5)
+	item, err := l.Begin(t.Context(), r, 1, 5)
 	if err == nil {
-		err = l.Pause(t.Context(), r, 1, ledger.Cursor{}, ledger.Counts{})
+		err = l.Pause(t.Context(), r, item.Serial, ledger.Cursor{}, ledger.Counts{})
 	}
 	if err == nil {
 		err = l.Again(t.Context(), l.job, back)

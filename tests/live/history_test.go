@@ -32,7 +32,7 @@ type history struct {
 	serial   int
 
 	events, twice int // that were sent, and of them those that tell what another tells
-	held          []notice
+	held          []notification
 }
 
 func newHistory(w *world) *history {
@@ -87,7 +87,7 @@ func (h *history) put(v *version) {
 	}
 	v.puts++
 	h.current[v.key], h.since[v.key] = v, time.Now()
-	h.tell(notice{v.object, time.Now().UTC(), h.serial})
+	h.tell(notification{v.object, time.Now().UTC(), h.serial})
 }
 
 // gone ends the time of what is current under a key.
@@ -105,7 +105,7 @@ func (h *history) remove(key string) {
 
 // tell sends a notification in one of its shapes, alone or with others, perhaps
 // twice and perhaps late.
-func (h *history) tell(n notice) {
+func (h *history) tell(n notification) {
 	times := 1
 	if h.rng.Float64() < 0.1 {
 		times = 2

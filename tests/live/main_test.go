@@ -33,7 +33,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-var seeds = flag.Uint64("live.seed", 0, "seed of the first history")
+var seed = flag.Uint64("live.seed", 0, "what all chance depends on")
 
 const (
 	bucketName = "quay"

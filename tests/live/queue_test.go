@@ -15,8 +15,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// notice is what a notification tells of a put.
-type notice struct {
+// notification is what one tells of a put.
+type notification struct {
 	unit.Object
 	at     time.Time // by the clock of whoever writes it
 	serial int       // of the put: what is sequenced is a key's
@@ -24,7 +24,7 @@ type notice struct {
 
 // fromS3 is a message of S3's own: keys are encoded as forms are, ETags have no
 // quotes.
-func fromS3(ns ...notice) string {
+func fromS3(ns ...notification) string {
 	var records []any
 	for _, n := range ns {
 		o := map[string]any{"key": url.QueryEscape(n.Key), "size": n.Size, "eTag": strings.Trim(n.ETag, `"`), "sequencer": fmt.Sprintf("%010X", n.serial)}
@@ -45,7 +45,7 @@ func throughSNS(body string) string {
 }
 
 // fromEventBridge is an event of a bus, with the key as it is.
-func fromEventBridge(n notice) string {
+func fromEventBridge(n notification) string {
 	o := map[string]any{"key": n.Key, "size": n.Size, "etag": strings.Trim(n.ETag, `"`), "sequencer": fmt.Sprintf("%010X", n.serial)}
 	if n.Version != "" {
 		o["version-id"] = n.Version

@@ -71,6 +71,13 @@ func environmentFits(tpl *template) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	clickhouse, err := referred(root + "examples/clickhouse/pipeline.yaml")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	bare := tpl.function(reader).at("Properties", "Environment", "Variables")
+	p.unless(bare.at("CLICKHOUSE_URL").zero() && bare.at("CLICKHOUSE_PASSWORD").zero(), "the reader has a ClickHouse that nobody named")
+	tpl = tpl.with("ClickHouseUrl", "http://ch", "ClickHouseUser", "u", "ClickHousePasswordSecretArn", "arn:s")
 	tpl = tpl.with("SourceBucket", "logs", "SourcePrefix", "in/", "OutputBucket", "rows", "ReportBucket", "reports", "EventBusName", "bus", "MaxReceives", "7")
 	want := map[string]string{
 		"FEED_QUEUE_URL": "FeedQueue", "FEED_MAX_RECEIVES": "7", "DEAD_LETTER_QUEUE_URL": "DeadLetterQueue", "JOB_TABLE": "JobTable",
@@ -78,13 +85,17 @@ func environmentFits(tpl *template) []string {
 		"REPORT_URL": "s3://reports/reports/", "LISTER_FUNCTION": tpl.function(lister).at("Properties", "FunctionName").text,
 		"FINALIZER_FUNCTION": tpl.function(finalizer).at("Properties", "FunctionName").text, "EVENT_BUS": "bus",
 		"SOURCE_URL": "s3://logs/in/", "OUTPUT_URL": "s3://rows/output/",
+		"CLICKHOUSE_URL": "http://ch", "CLICKHOUSE_USER": "u",
 	}
 	for _, name := range functions() {
 		set := tpl.function(name).at("Properties", "Environment", "Variables")
 		for _, v := range set.keys() {
-			p.unless(slices.Contains(read, v) || slices.Contains(pipeline, v), "%s: nobody reads %s", name, v)
-			got := set.at(v).text
-			p.unless(got == want[v], "%s: %s is %q, want %q", name, v, got, want[v])
+			p.unless(slices.Contains(slices.Concat(read, pipeline, clickhouse), v), "%s: nobody reads %s", name, v)
+			got, wanted := set.at(v).text, want[v]
+			if name == reader && v == "CLICKHOUSE_PASSWORD" { // of the others none has it
+				wanted = "{{resolve:secretsmanager:arn:s}}"
+			}
+			p.unless(got == wanted, "%s: %s is %q, want %q", name, v, got, wanted)
 		}
 		for _, v := range slices.Concat(read, pipeline) {
 			p.unless(!set.at(v).zero(), "%s: %s is not set", name, v)

@@ -156,6 +156,8 @@ var mutants = []struct{ rule, old, new string }{
 	{"the environment is what the code reads", "JOB_TABLE: !Ref JobTable", "JOB_TABLE: !Ref FeedQueue"},
 	{"the environment is what the code reads", "FEED_MAX_RECEIVES: !Ref MaxReceives", "FEED_MAX_RECEIVES: 10"},
 	{"the environment is what the code reads", "LISTER_FUNCTION: !Sub ${AWS::StackName}-lister", "LISTER_FUNCTION: !Sub ${AWS::StackName}-finalizer"},
+	{"the environment is what the code reads", "CLICKHOUSE_PASSWORD: !If [HasClickHousePassword,", "CLICKHOUSE_TOKEN: !If [HasClickHousePassword,"},
+	{"the environment is what the code reads", "CLICKHOUSE_URL: !If [HasClickHouse, !Ref ClickHouseUrl", "CLICKHOUSE_URL: !If [HasClickHouse, !Ref ClickHouseUser"},
 	{"the environment is what the code reads", "OUTPUT_URL: !Sub", "SINK_URL: !Sub"},
 	{"commands find the stack's parts", "  ReportUrl:\n", "  ReportsUrl:\n"},
 	{"commands find the stack's parts", "Value: !Ref DeadLetterQueue", "Value: !Ref FeedQueue"},

@@ -5,7 +5,8 @@
 //
 //	localstack/endpoint run go run ./tests/bench/latency -rate 20 -window 0
 //
-// It ends with the invocations that a thousand objects took.
+// It ends with the invocations that a thousand objects took. With a window the
+// intake's queue is polled here, since the endpoint's mapping knows none.
 package main
 
 import (
@@ -56,6 +57,11 @@ func measure(ctx context.Context, o options) error {
 		return err
 	}
 	defer b.delete()
+	stop, err := b.polled(ctx, time.Duration(o.window)*time.Second)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if _, err := b.took(ctx, 1, 2*time.Second); err != nil { // what starts up, starts up
 		return err
 	}
@@ -86,6 +92,7 @@ func measure(ctx context.Context, o options) error {
 // bench is a stack and the bucket that tells it.
 type bench struct {
 	name, source, output string // stack, bucket, bucket/prefix of the rows
+	queue                string // URL of the intake's
 	config               aws.Config
 	s3                   *s3.Client
 	puts                 int
@@ -124,8 +131,11 @@ sink: {s3: {url: "${OUTPUT_URL}"}}
 		return nil, err
 	}
 	for line := range strings.Lines(out) {
-		if v, ok := strings.CutPrefix(line, "OutputUrl=s3://"); ok {
-			b.output = strings.TrimSpace(v)
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), "="); key {
+		case "OutputUrl":
+			b.output = strings.TrimPrefix(value, "s3://")
+		case "IntakeQueueUrl":
+			b.queue = value
 		}
 	}
 	dir, err := os.MkdirTemp("", "latency")
@@ -139,6 +149,26 @@ sink: {s3: {url: "${OUTPUT_URL}"}}
 	}
 	_, err = run(ctx, "", spate, "bucket", "connect", "--stack", name, "--notice", "0s")
 	return b, err
+}
+
+// polled has the intake's queue polled with a window, until stop is called.
+func (b *bench) polled(ctx context.Context, window time.Duration) (stop func(), err error) {
+	if window == 0 {
+		return func() {}, nil
+	}
+	g, err := b.gather(ctx, b.queue, window)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := g.run(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "latency:", err)
+		}
+	}()
+	return func() { cancel(); <-ended }, nil
 }
 
 func (b *bench) delete() {
@@ -160,10 +190,14 @@ func run(ctx context.Context, env string, command ...string) (string, error) {
 	return string(out), nil
 }
 
+// logDelay is how long after an invocation its lines are there.
+const logDelay = 5 * time.Second
+
 // counts are invocations.
 type counts struct{ intake, reader int }
 
 func (b *bench) invocations(ctx context.Context) (n counts, err error) {
+	time.Sleep(logDelay)
 	for function, f := range map[string]struct {
 		line string
 		n    *int
