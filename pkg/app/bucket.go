@@ -48,30 +48,29 @@ func bucketConnectCommand(s *stackFlags, std stdio) *cobra.Command {
 		Long: `Connect opens the stack's continuous job, whose cutoff is in five minutes (--notice): S3
 takes a while to begin with notifications. Then it adds an entry to the bucket's notifications,
 for what the stack's pipeline file reads. spate job start JOB --cutoff live reads what
-was there before.
+was there before; where the job is open already, but the bucket told it nothing, the
+command names another cutoff.
 
 S3 takes no two entries for the same objects. Where there is one already, connect
 --via eventbridge, or have that entry tell an SNS topic that the stack knows
-(NotificationTopicArn).
+(NotificationTopicArn). A way that is there stays: what comes by two is read once, and
+spate bucket disconnect --via takes one off, once the other has begun.
 
 Exit codes: 0 it is connected; 1 it is not; 2 the command line is wrong; 130
 interrupted. It may be given again.`,
 		Example: "  spate bucket connect --stack logs\n  spate bucket connect --stack logs --via eventbridge",
 		Args:    noArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
-			via := awscontrol.Via(f.via)
-			if via != awscontrol.ViaQueue && via != awscontrol.ViaEventBridge {
-				return fmt.Errorf("--via %s: want %s or %s", f.via, awscontrol.ViaQueue, awscontrol.ViaEventBridge)
+			if err := f.check(); err != nil {
+				return err
 			}
 			return s.ask(c.Context(), std, "connect", func(stack *control.Control) error {
-				return connectBucket(c.Context(), stack, via, f, std)
+				return connectBucket(c.Context(), stack, f, std)
 			})
 		},
 	}
 	c.Flags().DurationVar(&f.notice, "notice", notice, "`TIME` until the cutoff, which the notifications must have begun by")
-	c.Flags().StringVar(&f.via, "via", string(awscontrol.ViaQueue), "`WAY` of the notifications: s3 (to the queue), eventbridge (by the stack's rule)")
-	completeFlag(c, "via", string(awscontrol.ViaQueue), string(awscontrol.ViaEventBridge))
-	f.flags(c)
+	f.flags(c, awscontrol.ViaQueue, "`WAY` of the notifications: s3 (to the queue), eventbridge (by the stack's rule)")
 	return c
 }
 
@@ -81,26 +80,43 @@ func bucketDisconnectCommand(s *stackFlags, std stdio) *cobra.Command {
 		Use:   "disconnect",
 		Short: "Have the bucket no longer tell the stack",
 		Long: `Disconnect takes the stack's own entry off the bucket's notifications, and turns its
-rule off. The job stays open: what was announced is read. That the bucket tells
-EventBridge stays as well, since others may listen there.
+rule off; with --via only one of the two. The job stays open: what was announced is read. That the bucket tells
+EventBridge stays as well, since others may listen there; and so does an entry that
+connect did not add, as that of a bucket which the stack's template made: then it is
+not disconnected, and the entry is named.
 
 Exit codes: 0 it is disconnected; 1 it is not; 2 the command line is wrong; 130
 interrupted. It may be given again.`,
 		Example: "  spate bucket disconnect --stack logs",
 		Args:    noArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.via != "" {
+				if err := f.check(); err != nil {
+					return err
+				}
+			}
 			return s.ask(c.Context(), std, "disconnect", func(stack *control.Control) error {
 				return disconnectBucket(c.Context(), stack, f, std)
 			})
 		},
 	}
-	f.flags(c)
+	f.flags(c, "", "take off this `WAY` only: s3, eventbridge")
 	return c
 }
 
-func (f *bucketFlags) flags(c *cobra.Command) {
+func (f *bucketFlags) flags(c *cobra.Command, via awscontrol.Via, usage string) {
+	c.Flags().StringVar(&f.via, "via", string(via), usage)
+	completeFlag(c, "via", string(awscontrol.ViaQueue), string(awscontrol.ViaEventBridge))
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
 	formFlag(c, &f.as)
+}
+
+// check says whether there is such a way.
+func (f *bucketFlags) check() error {
+	if via := awscontrol.Via(f.via); via != awscontrol.ViaQueue && via != awscontrol.ViaEventBridge {
+		return fmt.Errorf("--via %s: want %s or %s", f.via, awscontrol.ViaQueue, awscontrol.ViaEventBridge)
+	}
+	return nil
 }
 
 // connectedBucket is what the bucket commands print.
@@ -108,18 +124,23 @@ type connectedBucket struct {
 	Bucket  string    `json:"bucket"`
 	Prefix  string    `json:"prefix"`
 	Job     string    `json:"job"`
-	Cutoff  time.Time `json:"cutoff,omitzero"`
+	Cutoff  time.Time `json:"cutoff,omitzero"` // what was modified before is for a listed job
 	Changes []string  `json:"changes"` // lines of the configuration: + new, - gone
 	Written bool      `json:"written"`
 }
 
 // connectBucket opens the job before the bucket is told, so that its cutoff stands
 // before the first notification.
-func connectBucket(ctx context.Context, stack *control.Control, via awscontrol.Via, f bucketFlags, std stdio) error {
+//
+// A job that runs keeps its cutoff, but what was put since then was announced only
+// if the bucket told of it: where it may not have, the cutoff to hand over at is a
+// new one. Of a rule it is not known whether it was on.
+func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
 	a, err := stack.Intake(ctx, control.IntakeRequest{})
 	if err != nil {
 		return err
 	}
+	via := awscontrol.Via(f.via)
 	w, err := wiring(stack, a, via)
 	if err != nil {
 		return err
@@ -132,19 +153,28 @@ func connectBucket(ctx context.Context, stack *control.Control, via awscontrol.V
 	if err != nil {
 		return err
 	}
+	done := connectedBucket{a.Bucket, a.Prefix, a.Job, a.Cutoff, change.Lines(), !f.dryRun}
+	handOver := liveCutoff
 	if !f.dryRun {
+		begins := time.Now().Add(f.notice).Truncate(time.Second).UTC()
 		if a.State != ledger.Running {
-			open := control.IntakeRequest{Open: true, Token: rand.Text(), Cutoff: time.Now().Add(f.notice).Truncate(time.Second).UTC()}
+			open := control.IntakeRequest{Open: true, Token: rand.Text(), Cutoff: begins}
 			if a, err = stack.Intake(ctx, open); err != nil {
 				return err
 			}
+			done.Cutoff = a.Cutoff
+		} else if !change.None() || via == awscontrol.ViaEventBridge {
+			done.Cutoff, handOver = begins, begins.Format(time.RFC3339)
 		}
 		if err := bucket.Apply(ctx, change); err != nil {
 			return err
 		}
 	}
-	done := connectedBucket{a.Bucket, a.Prefix, a.Job, a.Cutoff, change.Lines(), !f.dryRun}
-	return done.print(f.as, std, "connected: job "+a.Job+" reads what is put from now on")
+	end := "connected: job " + a.Job + " reads what is put from now on"
+	if !done.Cutoff.IsZero() {
+		end += fmt.Sprintf("; spate job start JOB --cutoff %s reads what was modified before %s", handOver, done.Cutoff.UTC().Format(time.RFC3339))
+	}
+	return done.print(f.as, std, end)
 }
 
 func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
@@ -152,7 +182,7 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 	if err != nil {
 		return err
 	}
-	w, err := wiring(stack, a, awscontrol.ViaQueue)
+	w, err := wiring(stack, a, awscontrol.Via(f.via))
 	if err != nil {
 		return err
 	}
@@ -170,6 +200,13 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 		}
 	}
 	done := connectedBucket{a.Bucket, a.Prefix, a.Job, time.Time{}, change.Lines(), !f.dryRun}
+	if w.Via == awscontrol.ViaEventBridge {
+		return done.print(f.as, std, "disconnected from EventBridge")
+	}
+	if left := change.Left(); len(left) > 0 {
+		return errors.Join(done.print(f.as, std, "not disconnected"), fmt.Errorf("bucket %s goes on telling the stack, by an entry that spate bucket connect did not add (%s): "+
+			"take it off where it was made, which for a bucket of the stack's own is its template", a.Bucket, left[0]))
+	}
 	return done.print(f.as, std, "disconnected: spate job cancel "+a.Job+" ends the job as well")
 }
 
@@ -182,7 +219,7 @@ func wiring(stack *control.Control, a control.IntakeAnswer, via awscontrol.Via) 
 	if via == awscontrol.ViaEventBridge && rule == "" {
 		return awscontrol.Wiring{}, errors.New("the stack names no rule for notifications: deploy it with this version's template, or give --rule")
 	}
-	return awscontrol.Wiring{Bucket: a.Bucket, Prefix: a.Prefix, ID: "spate-" + a.Job, Queue: queue, Rule: rule, Via: via}, nil
+	return awscontrol.Wiring{Bucket: a.Bucket, Prefix: a.Prefix, Queue: queue, Rule: rule, Via: via}, nil
 }
 
 func (b *connectedBucket) print(as form, std stdio, end string) error {
@@ -195,9 +232,6 @@ func (b *connectedBucket) print(as form, std stdio, end string) error {
 	}
 	if !b.Written {
 		end = "nothing was changed"
-	}
-	if !b.Cutoff.IsZero() {
-		end += fmt.Sprintf("; its cutoff is %s", b.Cutoff.UTC().Format(time.RFC3339))
 	}
 	_, err := fmt.Fprintln(std.stdout, end)
 	return err

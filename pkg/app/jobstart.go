@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
+	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/ledger"
@@ -39,8 +40,8 @@ What is read is what the stack's own pipeline file says, unless --url, --include
 file whose job.name, or pipeline.name, it is.
 
 --cutoff live hands over from a listing to notifications: the run waits until the
-cutoff that spate bucket connect fixed, and lists what was last modified before it;
-what is put later is announced. An upload that was under way may be read by both.
+cutoff that spate bucket connect fixed, as for any --cutoff that is to come, and lists
+what was last modified before it; what is put later is announced. An upload that was under way may be read by both.
 
 Exit codes: 0 it is started, with --watch it completed; 1 it was refused or cannot be
 started, with --watch also what spate job watch has; 2 the command line or the pipeline
@@ -106,10 +107,14 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 	return s.ask(ctx, std, "start of job "+job, func(c *control.Control) error {
 		if f.cutoff == liveCutoff {
 			var err error
-			f.run.Before, err = c.Cutoff(ctx, func(live string, d time.Duration) {
-				fmt.Fprintf(std.stderr, "spate: note: waiting %v for the cutoff of job %s\n", d.Round(time.Second), live)
-			})
-			if err != nil {
+			if f.run.Before, err = c.Cutoff(ctx); err != nil {
+				return err
+			}
+		}
+		// A listing before then would miss what is put until then.
+		if d := time.Until(f.run.Before); d > 0 {
+			fmt.Fprintf(std.stderr, "spate: note: waiting %v for the cutoff\n", d.Round(time.Second))
+			if err := backoff.Wait(ctx, d); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spate-go/spate/pkg/backoff"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -94,10 +93,9 @@ func (c *Control) Send(ctx context.Context, objects func() (Named, bool, error),
 	}
 }
 
-// Cutoff is the cutoff of the stack's continuous job, once it has passed: from
-// then on whatever is put is announced, and what was modified before it is for a
-// listed job to read. waiting is told for how long it is waited.
-func (c *Control) Cutoff(ctx context.Context, waiting func(job string, d time.Duration)) (time.Time, error) {
+// Cutoff is the cutoff of the stack's continuous job: once it has passed, whatever
+// is put is announced, and what was modified before it is for a listed job to read.
+func (c *Control) Cutoff(ctx context.Context) (time.Time, error) {
 	a, err := c.Intake(ctx, IntakeRequest{})
 	switch {
 	case err != nil:
@@ -106,12 +104,6 @@ func (c *Control) Cutoff(ctx context.Context, waiting func(job string, d time.Du
 		return time.Time{}, fmt.Errorf("job %s is not open, so it has no cutoff: spate bucket connect opens it and fixes one", a.Job)
 	case a.Cutoff.IsZero():
 		return time.Time{}, fmt.Errorf("job %s has no cutoff, as its first notification opened it: give --cutoff a time from which on all objects were announced", a.Job)
-	}
-	if d := time.Until(a.Cutoff); d > 0 {
-		waiting(a.Job, d)
-		if err := backoff.Wait(ctx, d); err != nil {
-			return time.Time{}, err
-		}
 	}
 	return a.Cutoff, nil
 }

@@ -112,7 +112,7 @@ var allowed = map[string][]string{
 	"tests/crash":      nil,
 	"tests/faults":     nil,
 	"tests/aws":        {"pkg/failure", "pkg/report"},
-	"tests/lambdakit":  {"pkg/ledger/dynamoledger"},
+	"tests/lambdakit":  {"pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger"},
 	"tests/bench":      {"pkg/sample"},
 	"tests/docs":       {"pkg/app"},
 	"tests/e2e":        {anything},

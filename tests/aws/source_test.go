@@ -50,12 +50,19 @@ type object struct {
 // ndjson is an object of n records, stored as its key's extension says.
 func ndjson(t *testing.T, key string, n int) object {
 	t.Helper()
+	return ndjsonFrom(t, key, 0, n)
+}
+
+// ndjsonFrom is one whose first record has another number than 0: a version of the
+// object.
+func ndjsonFrom(t *testing.T, key string, first, n int) object {
+	t.Helper()
 	o := object{key: key, rows: make([]row, n)}
 	var text bytes.Buffer
 	for i := range o.rows {
 		// A number that is prime: the records at which an object is cut are of all
 		// kinds.
-		r := row{key, i, 200 + (i*37+len(key))%401}
+		r := row{key, first + i, 200 + (i*37+len(key))%401}
 		o.rows[i] = r
 		record := fmt.Sprintf(`{"from":%q,"n":%d,"status":%d,"text":"é`, r.From, r.N, r.Status)
 		fmt.Fprintf(&text, "%s%s\"}\n", record, strings.Repeat("x", recordBytes-len(record)-3))

@@ -27,7 +27,7 @@ type stack struct {
 	source  string // bucket, which the template makes
 	outputs map[string]string
 	others  map[string]string // ARNs of what is not the stack's
-	mapping string // id of the one from the feed to the reader
+	mapping string            // id of the one from the feed to the reader
 
 	config    aws.Config
 	formation *cloudformation.Client

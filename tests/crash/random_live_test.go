@@ -119,6 +119,7 @@ func TestRandomKillsOfAContinuousJob(t *testing.T) {
 		after: func(f *function, o lambdakit.Outcome) { b.ended(t, f, intake, o) },
 	}, w.start(t, intake, lambdakit.Options{}), w.start(t, intake, lambdakit.Options{}))
 	w.poll(t, hooks{
+		hasten: true, // of two messages of a unit one waits for longer than a test does
 		before: func(f *function, d delivery) {
 			b.aim(f, reader, 12, func() bool { return b.of[d.unit] < most })
 		},

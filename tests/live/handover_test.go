@@ -60,7 +60,7 @@ type handOver struct {
 
 func newHandOver(t *testing.T, n uint64) *handOver {
 	h := &handOver{}
-	h.world = newWorld(t, n, false, chances{})
+	h.world = newWorld(t, n, false, chances{slow: func(string) {}})
 	h.queue.repeats = 0.05
 	h.bucket.Now = func() time.Time { return h.clock }
 	// Any two of the three differ by no more than skew.

@@ -90,6 +90,17 @@ func (h *history) put(v *version) {
 	h.tell(notification{v.object, time.Now().UTC(), h.serial})
 }
 
+// unwanted puts what is not to be read.
+func (h *history) unwanted() {
+	key := []string{prefix + "empty", prefix + "directory/", prefix + "x.tmp", "out/x", "inner"}[h.rng.IntN(5)]
+	var data []byte
+	if !strings.HasPrefix(key, prefix) || strings.HasSuffix(key, ".tmp") {
+		data = []byte("{}\n")
+	}
+	h.serial++
+	h.tell(notification{h.bucket.Put(key, data), time.Now().UTC(), h.serial})
+}
+
 // gone ends the time of what is current under a key.
 func (h *history) gone(key string) {
 	if v := h.current[key]; v != nil {

@@ -73,7 +73,7 @@ type world struct {
 type chances struct {
 	feed spatetest.Script
 	sink capturesink.Script
-	get  func(key string) // is called before bytes are read; nil: nothing is
+	slow func(key string) // waits before bytes are read, and before what is found gone is marked
 }
 
 func newWorld(t *testing.T, seed uint64, versioned bool, c chances) *world {
@@ -81,18 +81,16 @@ func newWorld(t *testing.T, seed uint64, versioned bool, c chances) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)),
 		bucket: &memobject.Bucket{Versioned: versioned},
-		ledger: &marked{Shared: memledger.NewShared(), units: map[unit.ID]bool{}},
+		ledger: &marked{Shared: memledger.NewShared(), units: map[unit.ID]bool{}, slowly: c.slow},
 		feed:   spatetest.NewFeed(memfeed.Options{Cap: 10, Capacity: 1 << 20, CapacityBytes: 1 << 30}, c.feed),
 		sink:   capturesink.New(capturesink.Options{Dedup: true, Script: c.sink, Violation: t.Errorf}),
 	}
 	w.queue.rng = rand.New(rand.NewPCG(seed, 8))
-	if c.get != nil {
-		w.bucket.Hook = func(op memobject.Op, key string, _ int64) error {
-			if op == memobject.OpGet {
-				c.get(key)
-			}
-			return nil
+	w.bucket.Hook = func(op memobject.Op, key string, _ int64) error {
+		if op == memobject.OpGet {
+			c.slow(key)
 		}
+		return nil
 	}
 	w.wire()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -222,6 +220,8 @@ func (w *world) due(jobs []string) string {
 type marked struct {
 	*memledger.Shared
 
+	slowly func(string) // waits before a mark
+
 	mu    sync.Mutex
 	units map[unit.ID]bool // guarded by mu
 }
@@ -234,6 +234,7 @@ func (m *marked) mark(id unit.ID) {
 
 func (m *marked) Overwritten(ctx context.Context, r ledger.Ref, serial int, f unit.Fault, o unit.Object) error {
 	m.mark(r.ID)
+	m.slowly(o.Key)
 	return m.Shared.Overwritten(ctx, r, serial, f, o)
 }
 

@@ -29,17 +29,13 @@ type RuleAPI interface {
 // Wiring is how a bucket is to tell an intake of new objects.
 type Wiring struct {
 	Bucket, Prefix string
-	ID             string // of the entry that is ours
 	Queue          string // ARN of the intake's queue
-	Rule           string // of EventBridge, that leads to it
-	Via            Via
+	Rule           string // of EventBridge, that leads to it; "": none does
+	Via            Via    // to disconnect: "" is by all ways
 }
 
 func (w Wiring) entry() entry {
-	e := entry{id: w.ID, service: "queue", target: w.Queue, events: []types.Event{created}}
-	if w.Via == ViaEventBridge {
-		e.service, e.events = "EventBridge", nil // which takes all events of all keys, beside any entry
-	}
+	e := entry{id: w.id(), service: "queue", target: w.Queue, events: []types.Event{created}}
 	if w.Prefix != "" {
 		name := types.FilterRuleNamePrefix
 		e.filter = &types.NotificationConfigurationFilter{Key: &types.S3KeyFilter{FilterRules: []types.FilterRule{{Name: name, Value: &w.Prefix}}}}
@@ -63,29 +59,52 @@ func NewNotifications(b NotificationAPI, r RuleAPI) *Notifications { return &Not
 type Change struct {
 	Wiring
 	before, after *s3.GetBucketNotificationConfigurationOutput
-	on            bool // the rule's state after
+	rule          turn
 }
+
+// turn is what becomes of the rule.
+type turn string
+
+const (
+	leave turn = ""
+	on    turn = "on"
+	off   turn = "off"
+)
 
 // Connect is what connects w's bucket; nothing is written yet. Where the bucket
 // has an entry of ours, it is taken over. *OverlapError where another is in the
 // way.
+//
+// A way by which the bucket tells the intake already stays: S3 takes minutes to
+// begin with another, and what comes by both is claimed once.
 func (n *Notifications) Connect(ctx context.Context, w Wiring) (*Change, error) {
 	c, err := n.change(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	c.on = w.Via == ViaEventBridge
+	if w.Via == ViaEventBridge {
+		c.rule = on
+		c.after.EventBridgeConfiguration = &types.EventBridgeConfiguration{}
+		return c, nil
+	}
 	return c, connected(w, c.after)
 }
 
-// Disconnect is what takes our entry off w's bucket. That the bucket tells
-// EventBridge of its objects stays: others may rely on it.
+// Disconnect is what takes our entry off w's bucket, and turns the rule off. That
+// the bucket tells EventBridge of its objects stays: others may rely on it. So
+// do what Change.Left names.
 func (n *Notifications) Disconnect(ctx context.Context, w Wiring) (*Change, error) {
 	c, err := n.change(ctx, w)
-	if err == nil {
+	if err != nil {
+		return nil, err
+	}
+	if w.Via != ViaQueue {
+		c.rule = off
+	}
+	if w.Via != ViaEventBridge {
 		withoutOwn(w, c.after)
 	}
-	return c, err
+	return c, nil
 }
 
 func (n *Notifications) change(ctx context.Context, w Wiring) (*Change, error) {
@@ -124,6 +143,18 @@ func (c *Change) Lines() []string {
 	return lines
 }
 
+// Left are the entries after the change by which the bucket tells the queue and
+// which are not ours, such as the one of a bucket that the stack's template made.
+func (c *Change) Left() []string {
+	var left []string
+	for _, e := range entries(c.after) {
+		if e.target == c.Queue && !c.owns(e) {
+			left = append(left, e.String())
+		}
+	}
+	return left
+}
+
 func texts(c *s3.GetBucketNotificationConfigurationOutput) []string {
 	var all []string
 	for _, e := range entries(c) {
@@ -144,11 +175,9 @@ func same(a, b *s3.GetBucketNotificationConfigurationOutput) bool {
 // errOverwritten is about somebody who wrote at the same moment.
 var errOverwritten = errors.New("the configuration is not what was written: somebody else changes it: look at it, and try again")
 
-// Apply makes the change. The rule is turned on before its events come, and off
-// before the entry goes, so that nothing comes by both ways for longer than it
-// must; what does is claimed once.
+// Apply makes the change. A rule is on before its events come.
 func (n *Notifications) Apply(ctx context.Context, c *Change) error {
-	if err := n.turn(ctx, c.Rule, c.on); err != nil || c.None() {
+	if err := n.turn(ctx, c.Rule, c.rule); err != nil || c.None() {
 		return err
 	}
 	in := &s3.PutBucketNotificationConfigurationInput{Bucket: &c.Bucket, NotificationConfiguration: &types.NotificationConfiguration{
@@ -173,15 +202,14 @@ func sorted(c *s3.GetBucketNotificationConfigurationOutput) []string {
 	return slices.Sorted(slices.Values(texts(c)))
 }
 
-func (n *Notifications) turn(ctx context.Context, name string, on bool) error {
-	if name == "" {
+func (n *Notifications) turn(ctx context.Context, rule string, t turn) (err error) {
+	switch {
+	case rule == "" || t == leave:
 		return nil
+	case t == on:
+		_, err = n.rules.EnableRule(ctx, &eventbridge.EnableRuleInput{Name: &rule})
+	default:
+		_, err = n.rules.DisableRule(ctx, &eventbridge.DisableRuleInput{Name: &rule})
 	}
-	var err error
-	if on {
-		_, err = n.rules.EnableRule(ctx, &eventbridge.EnableRuleInput{Name: &name})
-	} else {
-		_, err = n.rules.DisableRule(ctx, &eventbridge.DisableRuleInput{Name: &name})
-	}
-	return awsfailure.Classify(ctx, err, "turn rule "+name+map[bool]string{true: " on", false: " off"}[on], nil)
+	return awsfailure.Classify(ctx, err, "turn rule "+rule+" "+string(t), nil)
 }

@@ -126,7 +126,7 @@ func (e *OverlapError) Error() string {
 // as it is.
 func connected(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) error {
 	own := w.entry()
-	kept := withoutOwn(w, c)
+	withoutOwn(w, c)
 	for _, e := range entries(c) {
 		if e.overlaps(own) && e.covers(own) {
 			return nil
@@ -135,21 +135,28 @@ func connected(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) error {
 			return &OverlapError{w.Bucket, e.String()}
 		}
 	}
-	if w.Via == ViaEventBridge {
-		c.QueueConfigurations = kept
-		c.EventBridgeConfiguration = &types.EventBridgeConfiguration{}
-		return nil
-	}
-	c.QueueConfigurations = append(kept, types.QueueConfiguration{
+	c.QueueConfigurations = append(c.QueueConfigurations, types.QueueConfiguration{
 		Id: &own.id, QueueArn: &own.target, Events: own.events, Filter: own.filter,
 	})
 	return nil
 }
 
-// withoutOwn takes w's own entry off c, and returns what queues are left.
-func withoutOwn(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) []types.QueueConfiguration {
+// ownID is what the ids of our entries begin with.
+const ownID = "spate-"
+
+// id is that of the entry for w's queue: several stacks, of several accounts, may
+// be told by one bucket, and it takes no id twice.
+func (w Wiring) id() string {
+	arn := strings.Split(w.Queue, ":")
+	return ownID + strings.Join(arn[max(0, len(arn)-2):], "-")
+}
+
+// owns reports whether an entry is ours: to w's queue, and made here.
+func (w Wiring) owns(e entry) bool { return e.target == w.Queue && strings.HasPrefix(e.id, ownID) }
+
+// withoutOwn takes w's own entries off c.
+func withoutOwn(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) {
 	c.QueueConfigurations = slices.DeleteFunc(slices.Clone(c.QueueConfigurations), func(q types.QueueConfiguration) bool {
-		return aws.ToString(q.Id) == w.ID
+		return w.owns(entry{id: aws.ToString(q.Id), target: aws.ToString(q.QueueArn)})
 	})
-	return c.QueueConfigurations
 }
