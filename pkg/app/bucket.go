@@ -80,10 +80,10 @@ func bucketDisconnectCommand(s *stackFlags, std stdio) *cobra.Command {
 		Use:   "disconnect",
 		Short: "Have the bucket no longer tell the stack",
 		Long: `Disconnect takes the stack's own entry off the bucket's notifications, and turns its
-rule off; with --via only one of the two. The job stays open: what was announced is read. That the bucket tells
-EventBridge stays as well, since others may listen there; and so does an entry that
-connect did not add, as that of a bucket which the stack's template made: then it is
-not disconnected, and the entry is named.
+rule off; with --via only one of the two. The job stays open: what was announced is
+read. That the bucket tells EventBridge stays as well, since others may listen there;
+and so does an entry that connect did not add, as that of a bucket which the stack's
+template made: then it is not disconnected, and the entry is named.
 
 Exit codes: 0 it is disconnected; 1 it is not; 2 the command line is wrong; 130
 interrupted. It may be given again.`,
@@ -125,7 +125,7 @@ type connectedBucket struct {
 	Prefix  string    `json:"prefix"`
 	Job     string    `json:"job"`
 	Cutoff  time.Time `json:"cutoff,omitzero"` // what was modified before is for a listed job
-	Changes []string  `json:"changes"` // lines of the configuration: + new, - gone
+	Changes []string  `json:"changes"`         // lines of the configuration: + new, - gone
 	Written bool      `json:"written"`
 }
 

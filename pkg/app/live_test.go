@@ -129,7 +129,7 @@ func (s *liveStack) DisableRule(context.Context, *eventbridge.DisableRuleInput, 
 
 func TestBucketConnectOpensTheJobBeforeTheBucketIsTold(t *testing.T) {
 	s := newLiveStack()
-	if code := s.run(t.Context(), t, "bucket", "connect", "--dry-run"); code != exitOK || !strings.Contains(s.stdout, "nothing was changed") || !strings.Contains(s.stdout, "+ spate-logs-live") {
+	if code := s.run(t.Context(), t, "bucket", "connect", "--dry-run"); code != exitOK || !strings.Contains(s.stdout, "nothing was changed") || !strings.Contains(s.stdout, "+ spate-arn-intake") {
 		t.Fatalf("exit %d\n%s%s", code, s.stdout, s.stderr)
 	}
 	if _, err := s.Meta(t.Context(), liveJob); err == nil || len(s.config.QueueConfigurations) > 0 {
@@ -154,12 +154,25 @@ func TestBucketConnectOpensTheJobBeforeTheBucketIsTold(t *testing.T) {
 		t.Errorf("%s: %v", s.stdout, err)
 	}
 	t.Run("again, and the cutoff stays", func(t *testing.T) {
+		if code := s.run(t.Context(), t, "bucket", "connect"); code != exitOK || !strings.Contains(s.stdout, "--cutoff live reads what was modified before "+m.Cutoff.UTC().Format(time.RFC3339)) {
+			t.Fatal(s.stdout, s.stderr)
+		}
+		if again, _ := s.Meta(t.Context(), liveJob); !again.Cutoff.Equal(m.Cutoff) {
+			t.Errorf("cutoff %v", again.Cutoff)
+		}
+	})
+	t.Run("another way is added, and each is taken off by its name", func(t *testing.T) {
 		if code := s.run(t.Context(), t, "bucket", "connect", "--via", "eventbridge"); code != exitOK {
 			t.Fatal(s.stderr)
 		}
-		again, _ := s.Meta(t.Context(), liveJob)
-		if !again.Cutoff.Equal(m.Cutoff) || s.rule != "rule" || s.config.EventBridgeConfiguration == nil || len(s.config.QueueConfigurations) != 0 {
-			t.Errorf("cutoff %v, rule %q, %+v", again.Cutoff, s.rule, s.config)
+		if s.rule != "rule" || s.config.EventBridgeConfiguration == nil || len(s.config.QueueConfigurations) != 1 {
+			t.Errorf("rule %q, %+v", s.rule, s.config)
+		}
+		if code := s.run(t.Context(), t, "bucket", "disconnect", "--via", "eventbridge"); code != exitOK || s.rule != "" || len(s.config.QueueConfigurations) != 1 {
+			t.Errorf("exit %d, rule %q, %+v", code, s.rule, s.config)
+		}
+		if code := s.run(t.Context(), t, "bucket", "disconnect", "--via", "sns"); code != exitUsage {
+			t.Errorf("exit %d: %s", code, s.stderr)
 		}
 	})
 	t.Run("disconnect takes off what is ours", func(t *testing.T) {
@@ -167,6 +180,24 @@ func TestBucketConnectOpensTheJobBeforeTheBucketIsTold(t *testing.T) {
 		s.config.QueueConfigurations = append(s.config.QueueConfigurations, types.QueueConfiguration{Id: &other, QueueArn: &other})
 		if code := s.run(t.Context(), t, "bucket", "disconnect"); code != exitOK || s.rule != "" || len(s.config.QueueConfigurations) != 1 {
 			t.Errorf("exit %d, rule %q, %+v\n%s", code, s.rule, s.config, s.stderr)
+		}
+	})
+	t.Run("connected anew, another cutoff is named, since nothing was announced meanwhile", func(t *testing.T) {
+		if code := s.run(t.Context(), t, "bucket", "connect", "--notice", "7m"); code != exitOK {
+			t.Fatal(s.stderr)
+		}
+		_, named, _ := strings.Cut(s.stdout, "--cutoff ")
+		named, _, _ = strings.Cut(named, " ")
+		at, err := time.Parse(time.RFC3339, named)
+		if d := time.Until(at); err != nil || d < 6*time.Minute || d > 7*time.Minute {
+			t.Errorf("%s: %v", s.stdout, err)
+		}
+	})
+	t.Run("an entry that another made is named", func(t *testing.T) {
+		id, arn := "x", "arn:intake"
+		s.config.QueueConfigurations = []types.QueueConfiguration{{Id: &id, QueueArn: &arn, Events: []types.Event{"s3:ObjectCreated:*"}}}
+		if code := s.run(t.Context(), t, "bucket", "disconnect"); code != exitIncomplete || !strings.Contains(s.stderr, "x: s3:ObjectCreated") || len(s.config.QueueConfigurations) != 1 {
+			t.Errorf("exit %d, %+v\n%s", code, s.config, s.stderr)
 		}
 	})
 }
@@ -188,6 +219,15 @@ func TestAStartWithTheLiveCutoffWaitsForIt(t *testing.T) {
 		if want := fmt.Sprintf(`"before":%q`, m.Cutoff.UTC().Format(time.RFC3339)); !strings.Contains(s.calls[0], want) {
 			t.Errorf("asked %s, want %s", s.calls[0], want)
 		}
+	})
+	t.Run("as for any that is to come", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newLiveStack()
+			at := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+			if code := s.run(t.Context(), t, "job", "start", "b", "--cutoff", at.Format(time.RFC3339)); code != exitOK || time.Now().Before(at) {
+				t.Errorf("exit %d at %v\n%s", code, time.Now(), s.stderr)
+			}
+		})
 	})
 	s := newLiveStack()
 	if code := s.run(t.Context(), t, "job", "start", "b", "--cutoff", "yesterday"); code != exitUsage || !strings.Contains(s.stderr, "--cutoff yesterday") {
@@ -274,5 +314,45 @@ func TestStatusOfAContinuousJob(t *testing.T) {
 	}
 	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/x"); code != exitIncomplete || !strings.Contains(s.stderr, "no such object") {
 		t.Errorf("exit %d: %s%s", code, s.stdout, s.stderr)
+	}
+}
+
+func TestAnObjectWhoseUnitIsDeadForOthersIsDone(t *testing.T) {
+	s := newLiveStack()
+	s.run(t.Context(), t, "bucket", "connect")
+	u := unit.Unit{Job: liveJob, Run: 1, Bucket: "b"}
+	e := ledger.Entry{Job: liveJob, Run: 1}
+	for i, key := range []string{"in/gone", "in/there"} {
+		s.objects[key] = fmt.Sprintf(`"%d"`, i)
+		u.Objects = append(u.Objects, unit.Object{Key: key, Size: 7, ETag: s.objects[key]})
+	}
+	e.Units = []ledger.Planned{{ID: u.ID(), FirstKey: "in/gone", Objects: 2, Body: []byte("{}")}}
+	for _, o := range u.Objects {
+		e.Claims = append(e.Claims, ledger.Claim{ID: o.ID(), Unit: u.ID()})
+	}
+	if held, err := s.Enter(t.Context(), e); err != nil || len(held) > 0 {
+		t.Fatal(held, err)
+	}
+	r := ledger.Ref{Job: liveJob, Run: 1, ID: u.ID()}
+	item, err := s.Begin(t.Context(), r, 1, 1)
+	bad := unit.Fault{Member: 0, Reason: failure.NotFound, Detail: "no such object"}
+	cause := ledger.Cause{Reason: failure.NotFound, Detail: "no such object", Record: 0, Objects: u.Objects[:1], Faults: []unit.Fault{bad}}
+	if err == nil {
+		err = s.Fault(t.Context(), r, item.Serial, bad)
+	}
+	if err == nil {
+		err = s.RestDone(t.Context(), r, item.Serial, ledger.Counts{})
+	}
+	if err == nil {
+		_, err = s.Dead(t.Context(), r, item.Serial, cause)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"in/gone": `"0": dead, in unit s3-`, "in/there": `"1": done, in unit s3-`} {
+		code := s.run(t.Context(), t, "job", "status", liveJob, "--key", key)
+		if code != exitOK || !strings.Contains(s.stdout, want) || strings.Contains(s.stdout, "not_found") != (key == "in/gone") {
+			t.Errorf("%s: exit %d: %s%s", key, code, s.stdout, s.stderr)
+		}
 	}
 }

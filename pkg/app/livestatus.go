@@ -94,10 +94,9 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 		switch {
 		case in.Held.Overwritten:
 			k.State = keyOverwritten
-		case in.Item.State == "": // claims are kept for as long
+		case in.Item.State == "", spared(in): // "": claims are kept for as long
 			k.State = string(ledger.Done)
-		}
-		if in.Item.Cause != nil {
+		case in.Item.Cause != nil:
 			k.Reason = in.Item.Cause.Reason
 		}
 	}
@@ -110,6 +109,14 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 		return &exitError{fmt.Errorf("job %s does not know %q: spate job send --keys - has it read", job, key), exitIncomplete}
 	}
 	return err
+}
+
+// spared reports whether an object was delivered though its unit is dead, for
+// others of it alone were bad.
+func spared(in control.Ingested) bool {
+	c := in.Item.Cause
+	return in.Item.RestDone && c != nil && len(c.Faults) > 0 &&
+		!slices.ContainsFunc(c.Objects, func(o unit.Object) bool { return o.ID() == in.Object.ID() })
 }
 
 func (k *keyStatus) text() string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,23 +112,31 @@ func (l *liveJob) held(t *testing.T, o unit.Object) (ledger.Held, ledger.Item) {
 	return h, it
 }
 
-// await waits until objects are in units of that state. What was overwritten is
-// looked at again meanwhile, as each minute.
+// await waits until objects are in units of that state. The schedule is not waited
+// for: what was overwritten is looked at again.
 func (l *liveJob) await(t *testing.T, is ledger.UnitState, objects ...unit.Object) {
 	t.Helper()
+	due := time.Now().Add(2 * time.Second)
 	for end := time.Now().Add(time.Minute); len(objects) > 0; time.Sleep(100 * time.Millisecond) {
 		h, it := l.held(t, objects[0])
-		if it.State == is && !h.Overwritten {
+		if (it.State == is || is == ledger.Done && spared(it, objects[0])) && !h.Overwritten {
 			objects = objects[1:]
 			continue
-		}
-		if h.Overwritten {
-			l.tick(t)
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%q is not %s: %+v, %+v", objects[0].Key, is, h, it)
 		}
+		if time.Now().After(due) {
+			l.tick(t)
+			due = time.Now().Add(time.Second)
+		}
 	}
+}
+
+// spared reports whether an object was delivered, and others of its unit are not
+// there.
+func spared(it ledger.Item, o unit.Object) bool {
+	return it.State == ledger.Dead && it.RestDone && !slices.ContainsFunc(it.Cause.Objects, func(bad unit.Object) bool { return bad.ID() == o.ID() })
 }
 
 func (l *liveJob) bucket(t *testing.T, code int, args ...string) result {

@@ -37,7 +37,7 @@ func (l *liveJob) handsOver(t *testing.T) {
 	}
 	parts := l.begin(t, ndjson(t, prefix+"handover/parts.ndjson", 20), onceOrTwice)
 	b := into[connected](t, l.bucket(t, 0, "connect", "--notice", "5s", "-o", "json"))
-	if !b.Written || b.Job != live || len(b.Changes) != 3 || !strings.HasPrefix(b.Changes[2], "+ spate-"+live) {
+	if !b.Written || b.Job != live || len(b.Changes) != 3 || !strings.HasPrefix(b.Changes[2], "+ spate-") {
 		t.Errorf("connect says %+v", b)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -243,7 +243,7 @@ func (l *liveJob) readsEvents(t *testing.T) {
 	if c := l.tells(t); len(c.QueueConfigurations) != 2 || c.EventBridgeConfiguration == nil {
 		t.Errorf("the bucket tells %+v", c)
 	}
-	if said := l.bucket(t, 0, "disconnect").stdout; !strings.Contains(said, "- spate-"+live) || !strings.Contains(said, "disconnected") {
+	if said := l.bucket(t, 0, "disconnect").stdout; !strings.Contains(said, "- spate-") || !strings.Contains(said, "disconnected") {
 		t.Errorf("disconnect says %s", said)
 	}
 	c := l.tells(t)

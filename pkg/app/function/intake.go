@@ -93,10 +93,12 @@ func (t *takingIn) asked(ctx context.Context, r control.IntakeRequest) (control.
 		m, err = t.ledger.Open(ctx, a.Job, t.source.Start(r.Token, r.Cutoff))
 		return err
 	})
-	if errors.Is(err, ledger.ErrNoJob) {
+	switch {
+	case errors.Is(err, ledger.ErrNoJob):
 		return a, nil
-	}
-	if err != nil {
+	case errors.Is(err, ledger.ErrState):
+		return a, fmt.Errorf("%w: spate bucket connect begins its next run", err)
+	case err != nil:
 		return a, err
 	}
 	a.Run, a.State, a.Cutoff = m.Run, m.State, m.Cutoff

@@ -56,10 +56,13 @@ func (b *fakeBucket) DisableRule(_ context.Context, in *eventbridge.DisableRuleI
 	return nil, nil
 }
 
-const queueARN = "arn:aws:sqs:eu-west-1:1:logs-intake"
+const (
+	queueARN = "arn:aws:sqs:eu-west-1:1:logs-intake"
+	ownID    = "spate-1-logs-intake"
+)
 
 func wiring(via awscontrol.Via) awscontrol.Wiring {
-	return awscontrol.Wiring{Bucket: "logs", Prefix: "in/", ID: "spate-logs", Queue: queueARN, Rule: "r", Via: via}
+	return awscontrol.Wiring{Bucket: "logs", Prefix: "in/", Queue: queueARN, Rule: "r", Via: via}
 }
 
 func filter(rules ...string) *types.NotificationConfigurationFilter {
@@ -97,35 +100,36 @@ func equal(t *testing.T, got, want types.NotificationConfiguration) {
 	}
 }
 
+// apply makes a change that is expected to succeed.
+func apply(t *testing.T, n *awscontrol.Notifications, c *awscontrol.Change, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Apply(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestABucketIsConnectedAndDisconnectedAndNothingElseChanges(t *testing.T) {
 	for _, via := range []awscontrol.Via{awscontrol.ViaQueue, awscontrol.ViaEventBridge} {
 		b := &fakeBucket{config: foreign()}
 		n := awscontrol.NewNotifications(b, b)
 		for range 2 { // again: it is taken over
 			c, err := n.Connect(t.Context(), wiring(via))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := n.Apply(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			apply(t, n, c, err)
 		}
 		want, rule := foreign(), "r on"
 		if via == awscontrol.ViaQueue {
-			rule = "r off"
-			want.QueueConfigurations = append(want.QueueConfigurations, queue("spate-logs", queueARN, filter("prefix", "in/"), created))
+			rule = ""
+			want.QueueConfigurations = append(want.QueueConfigurations, queue(ownID, queueARN, filter("prefix", "in/"), created))
 		}
 		equal(t, b.config, want)
 		if b.rule != rule {
 			t.Errorf("via %s: rule %q", via, b.rule)
 		}
-		c, err := n.Disconnect(t.Context(), wiring(via))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := n.Apply(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		c, err := n.Disconnect(t.Context(), wiring(""))
+		apply(t, n, c, err)
 		equal(t, b.config, foreign())
 		if b.rule != "r off" {
 			t.Errorf("via %s, disconnected: rule %q", via, b.rule)
@@ -133,10 +137,79 @@ func TestABucketIsConnectedAndDisconnectedAndNothingElseChanges(t *testing.T) {
 	}
 }
 
+func TestAWayStaysUntilItIsTakenOffByItsName(t *testing.T) {
+	both := foreign()
+	both.QueueConfigurations = append(both.QueueConfigurations, queue(ownID, queueARN, filter("prefix", "in/"), created))
+	for _, ways := range [][]awscontrol.Via{{awscontrol.ViaQueue, awscontrol.ViaEventBridge}, {awscontrol.ViaEventBridge, awscontrol.ViaQueue}} {
+		b := &fakeBucket{}
+		b.config = foreign()
+		b.config.EventBridgeConfiguration = nil
+		n := awscontrol.NewNotifications(b, b)
+		for _, via := range ways {
+			c, err := n.Connect(t.Context(), wiring(via))
+			apply(t, n, c, err)
+		}
+		if equal(t, b.config, both); b.rule != "r on" {
+			t.Errorf("%v: rule %q", ways, b.rule)
+		}
+		c, err := n.Disconnect(t.Context(), wiring(ways[0]))
+		apply(t, n, c, err)
+		want, rule := foreign(), "r on"
+		if ways[0] == awscontrol.ViaEventBridge {
+			want, rule = both, "r off"
+		}
+		if equal(t, b.config, want); b.rule != rule {
+			t.Errorf("%v without the first: rule %q", ways, b.rule)
+		}
+	}
+	t.Run("and a rule is on before the bucket is told", func(t *testing.T) {
+		b := &fakeBucket{}
+		n := awscontrol.NewNotifications(b, b)
+		c, err := n.Connect(t.Context(), wiring(awscontrol.ViaEventBridge))
+		apply(t, n, c, err)
+		if !slices.Equal(b.calls, []string{"on", "put"}) {
+			t.Errorf("calls %v", b.calls)
+		}
+	})
+}
+
+func TestTwoStacksAreToldByOneBucket(t *testing.T) {
+	b := &fakeBucket{}
+	n := awscontrol.NewNotifications(b, b)
+	one, two := wiring(awscontrol.ViaQueue), wiring(awscontrol.ViaQueue)
+	two.Prefix, two.Queue = "on/", "arn:aws:sqs:eu-west-1:2:logs-intake"
+	for _, w := range []awscontrol.Wiring{one, two} {
+		c, err := n.Connect(t.Context(), w)
+		apply(t, n, c, err)
+	}
+	want := types.NotificationConfiguration{QueueConfigurations: []types.QueueConfiguration{
+		queue(ownID, queueARN, filter("prefix", "in/"), created), queue("spate-2-logs-intake", two.Queue, filter("prefix", "on/"), created),
+	}}
+	equal(t, b.config, want)
+	c, err := n.Disconnect(t.Context(), one)
+	apply(t, n, c, err)
+	want.QueueConfigurations = want.QueueConfigurations[1:]
+	equal(t, b.config, want)
+	if left := c.Left(); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestAnEntryThatIsNotOursStaysAndIsNamed(t *testing.T) {
+	b := &fakeBucket{config: foreign()}
+	b.config.QueueConfigurations = append(b.config.QueueConfigurations, queue("x", queueARN, nil, created))
+	n := awscontrol.NewNotifications(b, b)
+	c, err := n.Disconnect(t.Context(), wiring(""))
+	apply(t, n, c, err)
+	if left := c.Left(); len(left) != 1 || !strings.HasPrefix(left[0], "x: ") || !c.None() || b.puts != 0 {
+		t.Errorf("left %v after %d puts", left, b.puts)
+	}
+}
+
 func TestWhatChangesIsShownBeforeItIsWritten(t *testing.T) {
 	b := &fakeBucket{config: foreign()}
 	b.config.EventBridgeConfiguration = nil
-	b.config.QueueConfigurations = append(b.config.QueueConfigurations, queue("spate-logs", "arn:old", filter("prefix", "old/"), created))
+	b.config.QueueConfigurations = append(b.config.QueueConfigurations, queue("spate-logs", queueARN, filter("prefix", "old/"), created))
 	n := awscontrol.NewNotifications(b, b)
 	c, err := n.Connect(t.Context(), wiring(awscontrol.ViaQueue))
 	if err != nil {
@@ -144,10 +217,10 @@ func TestWhatChangesIsShownBeforeItIsWritten(t *testing.T) {
 	}
 	want := []string{
 		`  a: s3:ObjectCreated:* to queue arn:q, prefix "other/"`,
-		`- spate-logs: s3:ObjectCreated:* to queue arn:old, prefix "old/"`,
+		`- spate-logs: s3:ObjectCreated:* to queue ` + queueARN + `, prefix "old/"`,
 		`  b: s3:ObjectRemoved:* to topic arn:t`,
 		`  c: s3:ObjectCreated:Put to function arn:f, prefix "out/", suffix ".csv"`,
-		`+ spate-logs: s3:ObjectCreated:* to queue ` + queueARN + `, prefix "in/"`,
+		`+ ` + ownID + `: s3:ObjectCreated:* to queue ` + queueARN + `, prefix "in/"`,
 	}
 	if got := c.Lines(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
