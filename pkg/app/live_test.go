@@ -233,7 +233,7 @@ func TestAStartWithTheLiveCutoffWaitsForIt(t *testing.T) {
 	if code := s.run(t.Context(), t, "job", "start", "b", "--cutoff", "yesterday"); code != exitUsage || !strings.Contains(s.stderr, "--cutoff yesterday") {
 		t.Errorf("exit %d: %s", code, s.stderr)
 	}
-	if code := s.run(t.Context(), t, "job", "start", "b", "--cutoff", "2026-11-30T12:00:00Z"); code != exitOK || !strings.Contains(s.calls[0], `"before":"2026-11-30T12:00:00Z"`) {
+	if code := s.run(t.Context(), t, "job", "start", "b", "--cutoff", "2026-01-30T12:00:00Z"); code != exitOK || !strings.Contains(s.calls[0], `"before":"2026-01-30T12:00:00Z"`) {
 		t.Errorf("exit %d: %s %v", code, s.stderr, s.calls)
 	}
 }

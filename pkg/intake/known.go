@@ -48,6 +48,10 @@ func (in *Intake) statOne(ctx context.Context, w *want) {
 	case err != nil:
 		w.fail(err)
 		return
+	case w.Version != "" && o.Version != "" && w.Version != o.Version:
+		w.fail(failure.Errorf(failure.Member, failure.NotFound,
+			"object %q: version %s is not the current one, which alone can be looked up: its size and ETag have to be told", w.Key, w.Version))
+		return
 	case o.ETag == "":
 		w.fail(failure.Errorf(failure.Member, failure.UnparsableEvent,
 			"object %q: neither the event nor the store tells an ETag, so its versions cannot be told apart", w.Key))

@@ -85,6 +85,24 @@ func TestAnETagMayBeNamedWithoutItsQuotes(t *testing.T) {
 	w.once(o)
 }
 
+func TestAVersionThatIsNamedAloneIsTheCurrentOneOrNone(t *testing.T) {
+	w := newWorld(t)
+	w.bucket.Versioned = true
+	w.open()
+	old := w.put("p/a", "old", 9)
+	now := w.put("p/a", "now", 9)
+	if old.Version == "" || old.Version == now.Version {
+		t.Fatalf("versions %q and %q", old.Version, now.Version)
+	}
+	got := w.take(unit.Object{Key: "p/a", Version: old.Version, Size: -1}, unit.Object{Key: "p/a", Version: now.Version, Size: -1})
+	if !failure.Is(got[0].Err, failure.Member) || !strings.Contains(got[0].Err.Error(), old.Version) || got[0].Unit != "" {
+		t.Errorf("of the old one, whose ETag nobody knows: %+v", got[0])
+	}
+	if got[1].Err != nil || got[1].Unit == "" {
+		t.Errorf("of the current one: %+v", got[1])
+	}
+}
+
 func TestATakeMayBeRepeated(t *testing.T) {
 	sweep(t, []string{"Open", "Claimed"}, func(t *testing.T, f *fault) {
 		w := newWorld(t)

@@ -111,11 +111,12 @@ var allowed = map[string][]string{
 	"tests/clickhouse": {"pkg/report"},
 	"tests/crash":      nil,
 	"tests/faults":     nil,
-	"tests/aws":        {"pkg/failure", "pkg/report"},
+	"tests/aws":        {"pkg/failure", "pkg/ledger", "pkg/ledger/dynamoledger", "pkg/report", "pkg/unit"},
 	"tests/lambdakit":  {"pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger"},
 	"tests/bench":      {"pkg/sample"},
 	"tests/docs":       {"pkg/app"},
 	"tests/e2e":        {anything},
+	"tests/live":       nil,
 	"tests/sim":        nil,
 	"tests/template":   {"pkg/ledger/dynamoledger"},
 

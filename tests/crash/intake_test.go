@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -57,7 +58,8 @@ func objectOf(n lambdakit.Notice) unit.Object {
 // of it about: no schedule ticks.
 func TestIntakeKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, lambdakit.StackOptions{}, pipeline("1MiB", ""))
+	// Nothing of it comes again before all kills have struck.
+	w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Minute}, pipeline("1MiB", ""))
 	victim := w.start(t, intake, lambdakit.Options{})
 	w.open(t, victim)
 

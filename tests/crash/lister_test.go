@@ -48,8 +48,7 @@ const (
 // lister's lease outlives it for a minute, which all jobs wait for together, and
 // with all other tests: they begin then.
 func TestListerKilledAtEveryCall(t *testing.T) {
-	// A message whose delivery is lost on the way is due again in time.
-	w := newWorld(t, lambdakit.StackOptions{Visibility: 30 * time.Second}, pipeline("1MiB", ""))
+	w := newWorld(t, lambdakit.StackOptions{}, pipeline("1MiB", ""))
 	schedule := w.serve(t, finalizer, 2)[0]
 	list := w.serve(t, lister, 2)[0]
 	readers := []*function{w.start(t, reader, lambdakit.Options{}), w.start(t, reader, lambdakit.Options{})}

@@ -60,8 +60,10 @@ func Endpoint(t testing.TB) string {
 
 // StackOptions are what stacks differ in.
 type StackOptions struct {
-	MaxReceives int           // of the feed, before a message is a dead letter; 0: 5
-	Visibility  time.Duration // of both queues; 0: 15 min
+	MaxReceives int // of the feed, before a message is a dead letter; 0: 5
+	// Visibility is that of both queues. 0: 1 min, since a delivery whose answer is
+	// lost on its way to the test is due again no sooner.
+	Visibility time.Duration
 }
 
 // NewStack makes a stack under a name that is new.
@@ -70,7 +72,7 @@ func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, err
 		o.MaxReceives = 5
 	}
 	if o.Visibility == 0 {
-		o.Visibility = 15 * time.Minute
+		o.Visibility = time.Minute
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // each error is returned
 	if err != nil {

@@ -5,8 +5,11 @@ import (
 
 	"github.com/spate-go/spate/pkg/app"
 	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/finalizer"
 	"github.com/spate-go/spate/pkg/intake"
+	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/unit"
 )
 
 func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.FinalizeRequest) error, error) {
@@ -29,11 +32,7 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.F
 	if o.Reports, err = services.reports(ctx); err != nil {
 		return nil, err
 	}
-	source, err := app.OpenAnnounced(ctx, s.config, s.pipeline)
-	if err != nil {
-		return nil, err
-	}
-	o.Take = again(source.Intake(l, f, intake.Options{Log: s.log}))
+	o.Take = s.take(ctx, l, f)
 	o.Empty = func(ctx context.Context) (bool, error) {
 		depth, err := f.Depth(ctx)
 		return depth.Empty(), err
@@ -45,4 +44,16 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.F
 		}
 		return shared.Triggered(ctx, r.Job)
 	}, nil
+}
+
+// take is what brings keys that are to be looked at again into units. A pipeline
+// whose source cannot be announced, as a directory or one in Go that looks at no
+// single object, has listed jobs only: that is said where there is such a key, and
+// keeps no job from its end.
+func (s *setup) take(ctx context.Context, l ledger.Intaker, f feed.Sender) func(context.Context, ledger.Meta, []unit.Object) ([]error, error) {
+	source, err := app.OpenAnnounced(ctx, s.config, s.pipeline)
+	if err != nil {
+		return func(context.Context, ledger.Meta, []unit.Object) ([]error, error) { return nil, err }
+	}
+	return again(source.Intake(l, f, intake.Options{Log: s.log}))
 }
