@@ -48,9 +48,9 @@ func (in *Intake) statOne(ctx context.Context, w *want) {
 	case err != nil:
 		w.fail(err)
 		return
-	case w.Version != "" && o.Version != "" && w.Version != o.Version:
+	case w.ETag == "" && w.Version != "" && w.Version != o.Version:
 		w.fail(failure.Errorf(failure.Member, failure.NotFound,
-			"object %q: version %s is not the current one, which alone can be looked up: its size and ETag have to be told", w.Key, w.Version))
+			"object %q: version %s is not the current one, which alone can be looked up: tell its size and ETag too", w.Key, w.Version))
 		return
 	case o.ETag == "":
 		w.fail(failure.Errorf(failure.Member, failure.UnparsableEvent,

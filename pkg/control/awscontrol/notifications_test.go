@@ -161,6 +161,9 @@ func TestAWayStaysUntilItIsTakenOffByItsName(t *testing.T) {
 		if equal(t, b.config, want); b.rule != rule {
 			t.Errorf("%v without the first: rule %q", ways, b.rule)
 		}
+		if left := c.Left(); len(left) > 0 {
+			t.Errorf("%v without the first: left is our own %v", ways, left)
+		}
 	}
 	t.Run("and a rule is on before the bucket is told", func(t *testing.T) {
 		b := &fakeBucket{}
