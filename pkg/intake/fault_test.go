@@ -77,7 +77,9 @@ func TestADeathAtAnyCallLosesAndDoublesNothing(t *testing.T) {
 // A process that dies at any call, and one that is at the same messages' copies
 // meanwhile.
 func TestTwoIntakesAtOnceLoseAndDoubleNothing(t *testing.T) {
-	sweep(t, nil, func(t *testing.T, f *fault) {
+	// Which of them is given what is chance: the one with faults may not get to each
+	// of the calls.
+	sweep(t, operations, func(t *testing.T, f *fault) {
 		w := newWorld(t)
 		all := zoo(w)
 		zooAgain := append([]unit.Object{}, all[:5]...)
