@@ -3,6 +3,7 @@ package aws_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -43,7 +44,11 @@ func TestWhatAPurgedQueueHeldIsSentAgain(t *testing.T) {
 	if st := s.status(t, job); st.Resends != 1 || st.Units.Done != 8 {
 		t.Errorf("status %+v", st)
 	}
-	if n := len(s.lines(t, job, 1)); n != 8 {
+	n := len(s.lines(t, job, 1))
+	for end := time.Now().Add(10 * time.Second); n < 8 && time.Now().Before(end); n = len(s.lines(t, job, 1)) {
+		time.Sleep(200 * time.Millisecond) // a log group is a little behind
+	}
+	if n != 8 {
 		t.Errorf("%d invocations for 8 units", n)
 	}
 }

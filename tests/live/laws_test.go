@@ -251,7 +251,8 @@ func (h *history) claimed(v *version, all bool, n *tally) {
 	case all:
 	case it.State == ledger.Dead && slices.ContainsFunc(it.Cause.Objects, func(o unit.Object) bool { return o.ID() == v.object.ID() }):
 		n.dead++
+	case it.State == ledger.Done && v.isCut(): // its first range; another was not there any more
 	default:
-		h.t.Errorf("%q, version %d is not read, and unit %s is %s: %+v", v.key, v.n, held.Unit, it.State, it.Cause)
+		h.t.Errorf("%q, version %d of %d bytes is not read, though put %d times, and unit %s is %s: claim %+v, item %+v", v.key, v.n, len(v.data), v.puts, held.Unit, it.State, held, it)
 	}
 }
