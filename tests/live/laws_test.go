@@ -47,7 +47,7 @@ func TestEveryVersionOnce(t *testing.T) {
 				h.end()
 				w.stop()
 				n := h.judge()
-				if c.puts > 1000 && n.cut == 0 || (c.restless && !c.versioned) != (n.overwritten > 0 && n.dead > 0) || c.feed != nil && n.plain == 0 {
+				if c.puts > 5000 && n.cut == 0 || (c.restless && !c.versioned) != (n.overwritten > 0 && n.dead > 0) || c.feed != nil && n.plain == 0 {
 					t.Error("not all of what is to happen did")
 				}
 			})
