@@ -10,46 +10,20 @@ import (
 // Open implements [ledger.Intaker]. While the job runs it is one read.
 func (l *Ledger) Open(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
 	do := "open job " + job
-	if err := fits(do, s); err != nil {
-		return ledger.Meta{}, err
-	}
-	for {
-		a, err := l.get(ctx, do, metaKey(job))
-		if err != nil {
-			return ledger.Meta{}, err
+	as := ledger.Meta{State: ledger.Running, Continuous: true, Cutoff: s.Cutoff}
+	return l.beginRun(ctx, do, job, s, as, func(h *head) (ledger.Meta, bool, error) {
+		switch {
+		case !h.State.Ended() && h.Continuous:
+			return h.Meta, true, nil
+		case !h.State.Ended():
+			return ledger.Meta{}, false, fmt.Errorf("%s: run %d is %s, of a plan: %w", do, h.Run, h.State, ledger.ErrActive)
+		case s.Token == "":
+			return ledger.Meta{}, false, h.moved(do, "and no token came to begin the next one")
+		case s.Token == h.token:
+			return h.Meta, true, nil
 		}
-		var was *head
-		if a != nil {
-			h, err := l.known(do, job, a)
-			if err != nil {
-				return ledger.Meta{}, err
-			}
-			switch was = &h; {
-			case !h.State.Ended() && h.Continuous:
-				return h.Meta, nil
-			case !h.State.Ended():
-				return ledger.Meta{}, fmt.Errorf("%s: run %d is %s, of a plan: %w", do, h.Run, h.State, ledger.ErrActive)
-			case s.Token == "":
-				return ledger.Meta{}, h.moved(do, "and no token came to begin the next one")
-			case s.Token == h.token:
-				return h.Meta, nil
-			}
-			if past, ok, err := l.started(ctx, do, job, s.Token); ok || err != nil {
-				return past, err
-			}
-		}
-		next := l.next(job, was, s)
-		next.State, next.Continuous, next.Cutoff = ledger.Running, true, s.Cutoff
-		refused, err := l.transact(ctx, do, l.begin(was, next)...)
-		if err != nil {
-			return ledger.Meta{}, err
-		}
-		if refused == nil {
-			l.saw(&next.Meta)
-			return next.Meta, nil
-		}
-		// Somebody else changed the job: look again.
-	}
+		return l.started(ctx, do, job, s.Token)
+	})
 }
 
 // Adopt implements [ledger.Announced].

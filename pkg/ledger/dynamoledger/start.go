@@ -15,6 +15,23 @@ import (
 // job's last gives that run as it ended, for as long as that is kept.
 func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
 	do := "start job " + job
+	return l.beginRun(ctx, do, job, s, ledger.Meta{State: ledger.Listing}, func(h *head) (ledger.Meta, bool, error) {
+		if s.Token != "" && h.token == s.Token {
+			return h.Meta, true, nil
+		}
+		if past, ok, err := l.started(ctx, do, job, s.Token); ok || err != nil {
+			return past, ok, err
+		}
+		if !h.State.Ended() {
+			return ledger.Meta{}, false, fmt.Errorf("%s: run %d is %s: %w", do, h.Run, h.State, ledger.ErrActive)
+		}
+		return ledger.Meta{}, false, nil
+	})
+}
+
+// beginRun begins the job's next run, of the kind of as, unless the run that is
+// there already is the answer, as answer says.
+func (l *Ledger) beginRun(ctx context.Context, do, job string, s ledger.Start, as ledger.Meta, answer func(h *head) (ledger.Meta, bool, error)) (ledger.Meta, error) {
 	if err := fits(do, s); err != nil {
 		return ledger.Meta{}, err
 	}
@@ -29,17 +46,13 @@ func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.
 			if err != nil {
 				return ledger.Meta{}, err
 			}
-			if was = &h; s.Token != "" && h.token == s.Token {
-				return h.Meta, nil
+			if m, ok, err := answer(&h); ok || err != nil {
+				return m, err
 			}
-			if past, ok, err := l.started(ctx, do, job, s.Token); ok || err != nil {
-				return past, err
-			}
-			if !h.State.Ended() {
-				return ledger.Meta{}, fmt.Errorf("%s: run %d is %s: %w", do, h.Run, h.State, ledger.ErrActive)
-			}
+			was = &h
 		}
 		next := l.next(job, was, s)
+		next.State, next.Continuous, next.Cutoff = as.State, as.Continuous, as.Cutoff
 		refused, err := l.transact(ctx, do, l.begin(was, next)...)
 		if err != nil {
 			return ledger.Meta{}, err
@@ -76,11 +89,11 @@ func (l *Ledger) started(ctx context.Context, do, job, token string) (ledger.Met
 
 func tokenKey(job, token string) attributes { return jobKey(job, "token#"+token) }
 
-// next is the run after was, which is nil for a new job. The generation goes on:
-// a report's name holds it, and must not come again.
+// next is the run after was, which is nil for a new job, without its state. The
+// generation goes on: a report's name holds it, and must not come again.
 func (l *Ledger) next(job string, was *head, s ledger.Start) *head {
 	h := &head{token: s.Token, Meta: ledger.Meta{
-		Job: job, Run: 1, State: ledger.Listing, Digests: s.Digests, Source: s.Source, Callback: s.Callback, Started: l.clock(),
+		Job: job, Run: 1, Digests: s.Digests, Source: s.Source, Callback: s.Callback, Started: l.clock(),
 	}}
 	if was != nil {
 		h.Run, h.Generation = was.Run+1, was.Generation
