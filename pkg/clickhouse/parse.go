@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // ParseType reads a type as the server writes it, or as a CREATE TABLE has it.
@@ -234,10 +236,4 @@ func unescaped(c byte) byte {
 }
 
 // cut bounds what an error shows of a text.
-func cut(s string) string {
-	const limit = 64
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func cut(s string) string { return failure.Excerpt(s, 64) }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // object takes what is told of the object, the key decoded, or says what is bad
@@ -76,10 +78,4 @@ func timeOf(t text) time.Time {
 }
 
 // short is s as far as an error should show it.
-func short(s string) string {
-	const longest = 200
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + "…"
-}
+func short(s string) string { return failure.Excerpt(s, 200) }

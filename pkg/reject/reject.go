@@ -13,7 +13,6 @@ package reject
 import (
 	"encoding/base64"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -41,12 +40,7 @@ const MaxGrowth = 2
 const maxDetail = 1 << 10
 
 // Detail is the text of an error, cut to what a line should hold of it.
-func Detail(text string) string {
-	if len(text) <= maxDetail {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxDetail], "") + "…"
-}
+func Detail(text string) string { return failure.Excerpt(text, maxDetail) }
 
 // Append appends l as one line of JSON, line feed included. Bytes stand as a
 // string where they are UTF-8 and a string of them is no longer than MaxGrowth

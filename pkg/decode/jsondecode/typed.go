@@ -143,10 +143,4 @@ func explain(b []byte, err error) error {
 }
 
 // short cuts s so that no record is printed whole.
-func short(s string) string {
-	const limit = 80
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func short(s string) string { return failure.Excerpt(s, 80) }

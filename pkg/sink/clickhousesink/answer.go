@@ -7,7 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // exception is an error that a server answered with.
@@ -80,13 +81,5 @@ func tidy(text []byte) string {
 	s = codeStart.ReplaceAllString(s, "")
 	s = codeEnd.ReplaceAllString(s, "")
 	s = tableID.ReplaceAllString(s, "")
-	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return failure.Excerpt(strings.TrimSuffix(strings.Join(strings.Fields(s), " "), "."), maxText)
 }
