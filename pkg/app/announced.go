@@ -50,8 +50,7 @@ func (a *Announced) Start(token string, cutoff time.Time) ledger.Start {
 // leaves open of source and job is a's.
 func (a *Announced) Intake(l ledger.Intaker, f feed.Sender, o intake.Options) *intake.Intake {
 	from := a.listing.options
-	o.Job, o.Bucket, o.Filter, o.Target = a.Job, a.Bucket, from.Filter, from.Target
-	o.Cut, o.Head, o.Cuttable = from.Cut, from.Head, from.Cuttable
+	o.Job, o.Bucket, o.Filter, o.Options = a.Job, a.Bucket, from.Filter, from.Options
 	o.Start = a.Start("", time.Time{})
 	return intake.New(l, f, a.bucket, o)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spate-go/spate/pkg/codec"
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/frame"
-	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/plan"
 )
 
@@ -100,12 +99,6 @@ func (f framing) only(forced codec.Codec) framing {
 		f.cut = nil
 	}
 	return f
-}
-
-// list tells a lister what may be cut.
-func (f *framing) list(o lister.Options) lister.Options {
-	o.Cut, o.Head, o.Cuttable = f.cut, f.head, f.cuttable
-	return o
 }
 
 func (a *ArrayConfig) keys() []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/plan"
@@ -138,7 +139,9 @@ func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdi
 
 // listing is how a lister lists the source, but for who is told of it.
 func (c *Config) listing(l location, filter plan.Filter, f framing) lister.Options {
-	return f.list(lister.Options{Filter: filter, Target: int64(c.Source.S3.Target), Bucket: l.bucket})
+	return lister.Options{Filter: filter, Bucket: l.bucket, Options: cut.Options{
+		Target: int64(c.Source.S3.Target), Cut: f.cut, Head: f.head, Cuttable: f.cuttable,
+	}}
 }
 
 func survey(ctx context.Context, c *Config, b object.Bucket, o lister.Options, on price.Function) (*planned, error) {

@@ -41,14 +41,10 @@ type Bucket interface {
 // Options tune an Intake. Job and Bucket are required; with no more it takes
 // everything and cuts nothing.
 type Options struct {
-	Job    string
-	Bucket string // as events and descriptors name it
-	Filter plan.Filter
-	Target int64 // bytes of a unit; 0 means plan.DefaultTarget
-	// Cut, Head and Cuttable are those of cut.Options.
-	Cut      *plan.Cut
-	Head     int64
-	Cuttable func(head []byte) bool
+	Job         string
+	Bucket      string // as events and descriptors name it
+	Filter      plan.Filter
+	cut.Options // the bytes of a unit, and which objects over that are cut
 	// Start is what the job is opened with where nobody did before. Its Token is
 	// not used: an intake begins no run after one that ended.
 	Start ledger.Start
@@ -85,7 +81,7 @@ func New(l ledger.Intaker, f feed.Sender, b Bucket, o Options) *Intake {
 	}
 	return &Intake{
 		ledger: l, sender: f, bucket: b, opts: o,
-		judge:   cut.New(b, cut.Options{Target: o.Target, Cut: o.Cut, Head: o.Head, Cuttable: o.Cuttable}),
+		judge:   cut.New(b, o.Options),
 		metrics: newMetrics(o.Registry, o.Labels),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/intake"
@@ -67,8 +68,8 @@ func newWorld(t *testing.T) *world {
 		sent: map[unit.ID][]byte{}, sends: map[unit.ID]int{}, rows: map[unit.ObjectID]map[unit.ID]bool{},
 	}
 	w.opts = intake.Options{
-		Job: job, Bucket: bucket, Target: mib, Filter: plan.Filter{Prefix: "p/", Exclude: []string{"**/*.tmp"}},
-		Cut: &plan.Cut{Delimiter: '\n'}, Start: ledger.Start{Digests: ledger.Digests{Plan: "p", Read: "r"}, Token: "must not count"},
+		Job: job, Bucket: bucket, Filter: plan.Filter{Prefix: "p/", Exclude: []string{"**/*.tmp"}},
+		Options: cut.Options{Target: mib, Cut: &plan.Cut{Delimiter: '\n'}}, Start: ledger.Start{Digests: ledger.Digests{Plan: "p", Read: "r"}, Token: "must not count"},
 		Registry: w.counts,
 		Refuse: func(_ context.Context, body []byte, r failure.Reason, detail string) error {
 			w.mu.Lock()

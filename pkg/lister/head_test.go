@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
@@ -184,7 +185,9 @@ func TestHeadsAreReadSideBySideButNotAllAtOnce(t *testing.T) {
 			}
 		}
 		done := make(chan error)
-		go func() { done <- w.run(lister.Options{Bucket: "bucket", Target: mib, Cut: zooOptions().Cut}) }()
+		go func() {
+			done <- w.run(lister.Options{Bucket: "bucket", Options: cut.Options{Target: mib, Cut: zooOptions().Cut}})
+		}()
 		synctest.Wait()
 		close(gate)
 		if err := <-done; err != nil {

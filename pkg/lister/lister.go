@@ -38,18 +38,10 @@ var ErrPaused = errors.New("time is up before the listing ended")
 
 // Options tune a Lister. The zero value lists everything and cuts nothing.
 type Options struct {
-	Bucket     string // as descriptors name it
-	Filter     plan.Filter
-	StartAfter string // list the keys after this one; "" means all
-	Target     int64  // bytes of a unit; 0 means plan.DefaultTarget
-	// Cut says how objects over the target are cut; nil: they are not.
-	Cut *plan.Cut
-	// Head is how many bytes of such an object Cuttable sees; 0 means
-	// codec.HeadBytes.
-	Head int64
-	// Cuttable judges the first bytes of an object that would be cut. It may be
-	// called concurrently. nil: what is plain by content may be cut.
-	Cuttable func(head []byte) bool
+	Bucket      string // as descriptors name it
+	Filter      plan.Filter
+	StartAfter  string // list the keys after this one; "" means all
+	cut.Options        // the bytes of a unit, and which objects over that are cut
 	// Reserve is how long before its context's deadline a lister stops, between
 	// two pages; 0 means 15 s.
 	Reserve time.Duration
@@ -73,8 +65,7 @@ type Lister struct {
 // New returns a lister of b that plans into p and sends to s.
 func New(b object.Bucket, p ledger.Planner, s feed.Sender, o Options) *Lister {
 	o.Reserve = cmp.Or(o.Reserve, 15*time.Second)
-	judge := cut.New(b, cut.Options{Target: o.Target, Cut: o.Cut, Head: o.Head, Cuttable: o.Cuttable})
-	return &Lister{bucket: b, planner: p, sender: s, judge: judge, opts: o, metrics: newMetrics(o.Registry, o.Labels)}
+	return &Lister{bucket: b, planner: p, sender: s, judge: cut.New(b, o.Options), opts: o, metrics: newMetrics(o.Registry, o.Labels)}
 }
 
 // Run goes on with the listing of the job's run in m, from where the ledger says

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/memledger"
@@ -244,7 +245,7 @@ func zoo() []object.Listed {
 
 func zooOptions() lister.Options {
 	return lister.Options{
-		Bucket: "bucket", Target: mib, Cut: &plan.Cut{Delimiter: '\n'},
+		Bucket: "bucket", Options: cut.Options{Target: mib, Cut: &plan.Cut{Delimiter: '\n'}},
 		Filter: plan.Filter{Prefix: "p/", Exclude: []string{"**/tmp"}, SkipArchived: true},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/boltledger"
@@ -120,7 +121,7 @@ func planned(t *testing.T, dir string) map[unit.ID]*unit.Unit {
 		t.Fatal(err)
 	}
 	units := collector{}
-	if err := lister.New(b, l, units, lister.Options{Target: plan.MinTarget, Cut: &plan.Cut{Delimiter: '\n'}}).Run(t.Context(), "e2e", m); err != nil {
+	if err := lister.New(b, l, units, lister.Options{Options: cut.Options{Target: plan.MinTarget, Cut: &plan.Cut{Delimiter: '\n'}}}).Run(t.Context(), "e2e", m); err != nil {
 		t.Fatal(err)
 	}
 	return units

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/control"
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/finalizer"
@@ -187,7 +188,7 @@ func (w *world) lists(ctx context.Context, a *actor, run int) {
 		return
 	}
 	it := lister.New(bucket{w, func() *actor { return a }}, l, sender{w.queue, func() *actor { return a }},
-		lister.Options{Bucket: "b", Target: 12 * mib})
+		lister.Options{Bucket: "b", Options: cut.Options{Target: 12 * mib}})
 	err = it.Run(ctx, job, m)
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spate-go/spate/pkg/cut"
 	"github.com/spate-go/spate/pkg/intake"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
@@ -120,7 +121,7 @@ func (w *world) takeIn(batch []*notice) {
 func (w *world) intake(a *actor) *intake.Intake {
 	who := func() *actor { return a }
 	return intake.New(w.wire(a), sender{w.queue, who}, bucket{w, who}, intake.Options{
-		Job: job, Bucket: "b", Target: 12 * mib, Start: ledger.Start{Digests: ledger.Digests{Read: "read"}}, Log: w.log,
+		Job: job, Bucket: "b", Options: cut.Options{Target: 12 * mib}, Start: ledger.Start{Digests: ledger.Digests{Read: "read"}}, Log: w.log,
 	})
 }
 
