@@ -136,20 +136,7 @@ type connectedBucket struct {
 // if the bucket told of it: where it may not have, the cutoff to hand over at is a
 // new one. Of a rule it is not known whether it was on.
 func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
-	a, err := stack.Intake(ctx, control.IntakeRequest{})
-	if err != nil {
-		return err
-	}
-	via := awscontrol.Via(f.via)
-	w, err := wiring(stack, a, via)
-	if err != nil {
-		return err
-	}
-	bucket, err := std.notifications(ctx)
-	if err != nil {
-		return err
-	}
-	change, err := bucket.Connect(ctx, w)
+	a, bucket, change, err := f.change(ctx, stack, std, (*awscontrol.Notifications).Connect)
 	if err != nil {
 		return err
 	}
@@ -163,7 +150,7 @@ func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, s
 				return err
 			}
 			done.Cutoff = a.Cutoff
-		} else if !change.None() || via == awscontrol.ViaEventBridge {
+		} else if !change.None() || change.Via == awscontrol.ViaEventBridge {
 			done.Cutoff, handOver = begins, begins.Format(time.RFC3339)
 		}
 		if err := bucket.Apply(ctx, change); err != nil {
@@ -178,19 +165,7 @@ func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, s
 }
 
 func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
-	a, err := stack.Intake(ctx, control.IntakeRequest{})
-	if err != nil {
-		return err
-	}
-	w, err := wiring(stack, a, awscontrol.Via(f.via))
-	if err != nil {
-		return err
-	}
-	bucket, err := std.notifications(ctx)
-	if err != nil {
-		return err
-	}
-	change, err := bucket.Disconnect(ctx, w)
+	a, bucket, change, err := f.change(ctx, stack, std, (*awscontrol.Notifications).Disconnect)
 	if err != nil {
 		return err
 	}
@@ -200,7 +175,7 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 		}
 	}
 	done := connectedBucket{a.Bucket, a.Prefix, a.Job, time.Time{}, change.Lines(), !f.dryRun}
-	if w.Via == awscontrol.ViaEventBridge {
+	if change.Via == awscontrol.ViaEventBridge {
 		return done.print(f.as, std, "disconnected from EventBridge")
 	}
 	if left := change.Left(); len(left) > 0 {
@@ -208,6 +183,25 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 			"take it off where it was made, which for a bucket of the stack's own is its template", a.Bucket, left[0]))
 	}
 	return done.print(f.as, std, "disconnected: spate job cancel "+a.Job+" ends the job as well")
+}
+
+// change finds out what the intake takes notifications of, and what plan would
+// change of them.
+func (f *bucketFlags) change(ctx context.Context, stack *control.Control, std stdio,
+	plan func(*awscontrol.Notifications, context.Context, awscontrol.Wiring) (*awscontrol.Change, error),
+) (a control.IntakeAnswer, bucket *awscontrol.Notifications, c *awscontrol.Change, err error) {
+	if a, err = stack.Intake(ctx, control.IntakeRequest{}); err != nil {
+		return a, nil, nil, err
+	}
+	w, err := wiring(stack, a, awscontrol.Via(f.via))
+	if err != nil {
+		return a, nil, nil, err
+	}
+	if bucket, err = std.notifications(ctx); err != nil {
+		return a, nil, nil, err
+	}
+	c, err = plan(bucket, ctx, w)
+	return a, bucket, c, err
 }
 
 // wiring is that of the intake's bucket to the stack.
