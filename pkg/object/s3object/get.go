@@ -43,7 +43,7 @@ func (p *pinned) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, er
 	}
 	in := &s3.GetObjectInput{
 		Bucket: &p.b.bucket, Key: &p.o.Key,
-		RequestPayer: p.b.payer, ExpectedBucketOwner: p.b.owner,
+		RequestPayer: p.b.opt.payer(), ExpectedBucketOwner: p.b.opt.owner(),
 	}
 	whole := off == 0 && n == p.o.Size
 	if !whole {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -29,14 +28,9 @@ func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (He
 	if err := checkKey(key); err != nil {
 		return Header{}, err
 	}
-	in := &s3.HeadObjectInput{Bucket: &bucket, Key: &key}
-	if opt.RequestPayer {
-		in.RequestPayer = types.RequestPayerRequester
-	}
-	if opt.ExpectedBucketOwner != "" {
-		in.ExpectedBucketOwner = &opt.ExpectedBucketOwner
-	}
-	out, err := api.HeadObject(ctx, in)
+	out, err := api.HeadObject(ctx, &s3.HeadObjectInput{
+		Bucket: &bucket, Key: &key, RequestPayer: opt.payer(), ExpectedBucketOwner: opt.owner(),
+	})
 	if err != nil {
 		return Header{}, call{verb: "head", action: "s3:GetObject", bucket: bucket, key: key}.classify(ctx, err)
 	}

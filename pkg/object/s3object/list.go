@@ -23,7 +23,7 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 		return object.Page{}, failure.Errorf(failure.Job, failure.Config, "%s: a directory bucket lists in no order: copy it to a general purpose bucket", c)
 	}
 	in := &s3.ListObjectsV2Input{
-		Bucket: &b.bucket, RequestPayer: b.payer, ExpectedBucketOwner: b.owner,
+		Bucket: &b.bucket, RequestPayer: b.opt.payer(), ExpectedBucketOwner: b.opt.owner(),
 		EncodingType:             types.EncodingTypeUrl, // XML has no way to say most control characters
 		OptionalObjectAttributes: []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus},
 	}

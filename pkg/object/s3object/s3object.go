@@ -18,7 +18,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -44,8 +43,6 @@ type Bucket struct {
 	api    API
 	bucket string
 	prefix string
-	payer  types.RequestPayer
-	owner  *string
 	opt    Options
 }
 
@@ -64,14 +61,22 @@ func New(api API, bucket, prefix string, opt Options) *Bucket {
 	if c, ok := api.(*s3.Client); ok {
 		api = newDirect(c)
 	}
-	b := &Bucket{api: api, bucket: bucket, prefix: prefix, opt: opt}
-	if opt.RequestPayer {
-		b.payer = types.RequestPayerRequester
+	return &Bucket{api: api, bucket: bucket, prefix: prefix, opt: opt}
+}
+
+// payer and owner are what every request says of the bucket.
+func (o *Options) payer() types.RequestPayer {
+	if o.RequestPayer {
+		return types.RequestPayerRequester
 	}
-	if opt.ExpectedBucketOwner != "" {
-		b.owner = aws.String(opt.ExpectedBucketOwner)
+	return ""
+}
+
+func (o *Options) owner() *string {
+	if o.ExpectedBucketOwner == "" {
+		return nil
 	}
-	return b
+	return &o.ExpectedBucketOwner
 }
 
 // maxKeyBytes is S3's.
