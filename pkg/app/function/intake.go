@@ -129,19 +129,3 @@ func (t *takingIn) take(ctx context.Context, m ledger.Meta, named []control.Name
 	}
 	return taken, nil
 }
-
-// again is what the schedule does with keys that are to be looked at again: they
-// go the way of what is announced.
-func again(in *intake.Intake) func(ctx context.Context, m ledger.Meta, objects []unit.Object) ([]error, error) {
-	return func(ctx context.Context, m ledger.Meta, objects []unit.Object) ([]error, error) {
-		became, err := in.Take(ctx, m, objects)
-		if err != nil {
-			return nil, err
-		}
-		errs := make([]error, len(became))
-		for i, b := range became {
-			errs[i] = b.Err
-		}
-		return errs, nil
-	}
-}
