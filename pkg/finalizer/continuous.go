@@ -3,7 +3,6 @@ package finalizer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spate-go/spate/pkg/ledger"
@@ -31,14 +30,10 @@ func (s *Shared) mind(ctx context.Context, meta ledger.Meta) error {
 
 // measure writes down what went through the job since the last look. Two that
 // are close together measure nothing; the second one leaves all as it is.
-func (l *look) measure(ctx context.Context) (err error) {
-	if l.seen, err = l.progress(ctx, l.meta); err != nil {
+func (l *look) measure(ctx context.Context) error {
+	if err := l.glance(ctx); err != nil {
 		return err
 	}
-	if l.watch, err = l.ledger.Watch(ctx, l.meta.Job); err != nil {
-		return fmt.Errorf("read watch of job %s: %w", l.meta.Job, err)
-	}
-	l.now = time.Now().Round(0)
 	w := &l.watch
 	again := w.Run == l.meta.Run && !w.At.IsZero()
 	took := l.now.Sub(w.At)

@@ -77,16 +77,10 @@ func (s *Shared) list(ctx context.Context, meta ledger.Meta) error {
 // observe finds out since when the counters stand where they are. Only the
 // times of looks are compared, none that a reader wrote, so no clock's skew
 // shortens the window. A run or generation that is new begins anew.
-func (l *look) observe(ctx context.Context) (err error) {
-	if l.seen, err = l.progress(ctx, l.meta); err != nil {
+func (l *look) observe(ctx context.Context) error {
+	if err := l.glance(ctx); err != nil {
 		return err
 	}
-	if l.watch, err = l.ledger.Watch(ctx, l.meta.Job); err != nil {
-		return fmt.Errorf("read watch of job %s: %w", l.meta.Job, err)
-	}
-	// Read last: a look that took its time would begin the window earlier than
-	// one that has begun it anew meanwhile.
-	l.now = time.Now().Round(0)
 	w := l.watch
 	l.stood = w.Run == l.meta.Run && w.Generation == l.meta.Generation && w.Beat == l.seen.Beat && !w.Since.IsZero()
 	if l.stood && !l.now.Before(w.Since) {
@@ -98,6 +92,20 @@ func (l *look) observe(ctx context.Context) (err error) {
 		Proved: l.stood && w.Proved, Probe: w.Probe,
 	}
 	return l.remember(ctx)
+}
+
+// glance reads what the counters say and what the last look left. The time is
+// read last: a look that took its time would begin the window earlier than one
+// that has begun it anew meanwhile.
+func (l *look) glance(ctx context.Context) (err error) {
+	if l.seen, err = l.progress(ctx, l.meta); err != nil {
+		return err
+	}
+	if l.watch, err = l.ledger.Watch(ctx, l.meta.Job); err != nil {
+		return fmt.Errorf("read watch of job %s: %w", l.meta.Job, err)
+	}
+	l.now = time.Now().Round(0)
+	return nil
 }
 
 func (s *Shared) progress(ctx context.Context, meta ledger.Meta) (ledger.Progress, error) {
