@@ -94,13 +94,22 @@ func (in *intake) barred(ctx context.Context) (held []ledger.Held, err error) {
 		if a == nil {
 			continue
 		}
-		h, err := decodeClaim(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.do, err)
+		if held, err = in.judge(held, i, a); err != nil {
+			return nil, err
 		}
-		if h.Index = i; bars(h, in.claims[i]) {
-			held = append(held, h)
-		}
+	}
+	return held, nil
+}
+
+// judge appends to held the claim in a, on what the i-th claim is on, if another
+// holds it.
+func (in *intake) judge(held []ledger.Held, i int, a attributes) ([]ledger.Held, error) {
+	h, err := decodeClaim(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.do, err)
+	}
+	if h.Index = i; bars(h, in.claims[i]) {
+		held = append(held, h)
 	}
 	return held, nil
 }
@@ -143,12 +152,8 @@ func (in *intake) refused(r refusal) (held []ledger.Held, err error) {
 			left = append(left, i)
 			continue
 		}
-		h, err := decodeClaim(a)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.do, err)
-		}
-		if h.Index = i; bars(h, in.claims[i]) {
-			held = append(held, h)
+		if held, err = in.judge(held, i, a); err != nil {
+			return nil, err
 		}
 	}
 	in.units, in.left = units, left
