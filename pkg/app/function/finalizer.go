@@ -33,7 +33,7 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.F
 	if o.Reports, err = services.reports(ctx); err != nil {
 		return nil, err
 	}
-	o.Take = s.take(l, f)
+	o.Take = s.take(ctx, l, f)
 	o.Empty = func(ctx context.Context) (bool, error) {
 		depth, err := f.Depth(ctx)
 		return depth.Empty(), err
@@ -52,9 +52,9 @@ func newFinalizer(ctx context.Context, s setup) (func(context.Context, control.F
 // whose source cannot be announced, as a directory or one in Go that looks at no
 // single object, has listed jobs only: that is said where there is such a key, and
 // keeps no job from its end.
-func (s *setup) take(l ledger.Intaker, f feed.Sender) func(context.Context, ledger.Meta, []unit.Object) ([]error, error) {
+func (s *setup) take(ctx context.Context, l ledger.Intaker, f feed.Sender) func(context.Context, ledger.Meta, []unit.Object) ([]error, error) {
 	open := sync.OnceValues(func() (*intake.Intake, error) {
-		source, err := app.OpenAnnounced(context.Background(), s.config, s.pipeline)
+		source, err := app.OpenAnnounced(ctx, s.config, s.pipeline)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func TestOverwrittenKeysAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := []unit.Object{{Key: "in/a", Size: 3, ETag: `"e"`, Again: 1}}
-	errs, err := w.take(l, w)(t.Context(), m, key)
+	errs, err := w.take(t.Context(), l, w)(t.Context(), m, key)
 	if err != nil || len(errs) != 1 || errs[0] != nil || len(w.sent) != 1 {
 		t.Errorf("sent %d: %v, %v", len(w.sent), errs, err)
 	}
@@ -30,7 +30,7 @@ func TestOverwrittenKeysAreTaken(t *testing.T) {
 		} {
 			w := newWorld(t)
 			spoil(w)
-			if _, err := w.take(l, w)(t.Context(), m, key); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := w.take(t.Context(), l, w)(t.Context(), m, key); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: error %v", name, err)
 			}
 		}
