@@ -112,6 +112,7 @@ var allowed = map[string][]string{
 	"tests/crash":      nil,
 	"tests/faults":     nil,
 	"tests/aws":        {"pkg/failure", "pkg/ledger", "pkg/ledger/dynamoledger", "pkg/report", "pkg/unit"},
+	"tests/clikit":     {"pkg/report"},
 	"tests/lambdakit":  {"pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger"},
 	"tests/bench":      {"pkg/sample"},
 	"tests/docs":       {"pkg/app"},

@@ -9,9 +9,7 @@
 package clickhouse_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +23,7 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/tests/clikit"
 )
 
 // Built once: with the race detector for what is about behaviour, without for
@@ -37,27 +36,16 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := 1
-	if err := build(dir); err != nil {
+	if os.Getenv("CLICKHOUSE_URL") != "" { // else nothing will run
+		raceBinary, plainBinary, err = clikit.Build(dir)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-func build(dir string) error {
-	if os.Getenv("CLICKHOUSE_URL") == "" {
-		return nil // nothing will run
-	}
-	plainBinary, raceBinary = filepath.Join(dir, "spate"), filepath.Join(dir, "spate-race")
-	for _, args := range [][]string{{"build", "-o", plainBinary}, {"build", "-race", "-o", raceBinary}} {
-		cmd := exec.Command("go", append(args, "github.com/spate-go/spate/cmd/spate")...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-		}
-	}
-	return nil
 }
 
 // engine is a database of the engine's, for one test.
@@ -145,37 +133,8 @@ func (r run) spate(t *testing.T, args ...string) result {
 	if r.binary == "" {
 		r.binary = raceBinary
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	path := filepath.Join(t.TempDir(), "report.json")
-	if args[0] == "run" {
-		args = append(args, "--report", path)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, r.binary, args...)
-	cmd.Env = append(os.Environ(), r.env...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	started := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if r.begun != nil {
-		r.begun(cmd)
-	}
-	_ = cmd.Wait() // the code says it
-	res := result{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), took: time.Since(started)}
-	if ctx.Err() != nil {
-		t.Fatalf("spate %s did not end\n%s", strings.Join(args, " "), res.stderr)
-	}
-	if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
-		if err := json.Unmarshal(text, &res.report); err != nil {
-			t.Fatalf("report: %v\n%s", err, text)
-		}
-	}
-	if strings.Contains(res.stderr, "DATA RACE") || strings.Contains(res.stderr, "panic:") {
-		t.Fatalf("spate %s:\n%s", strings.Join(args, " "), res.stderr)
-	}
-	return res
+	o := clikit.Call{Binary: r.binary, Env: r.env, Begun: r.begun}.Do(t, args...)
+	return result{code: o.State.ExitCode(), stdout: o.Stdout, stderr: o.Stderr, report: o.Report, took: o.Took}
 }
 
 // completes runs a pipeline file, which has to go well.

@@ -3,8 +3,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/tests/clikit"
 )
 
 // Built once: one with the race detector for what is about behaviour, one
@@ -26,13 +25,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	plainBinary, raceBinary = filepath.Join(dir, "spate"), filepath.Join(dir, "spate-race")
-	for _, args := range [][]string{{"build", "-o", plainBinary}, {"build", "-race", "-o", raceBinary}} {
-		cmd := exec.Command("go", append(args, "github.com/spate-go/spate/cmd/spate")...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n%s", cmd, err, out)
-			os.Exit(1)
-		}
+	if raceBinary, plainBinary, err = clikit.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
@@ -60,40 +55,13 @@ func (r run) spate(t *testing.T, args ...string) result {
 	if r.binary == "" {
 		r.binary = raceBinary
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	path := filepath.Join(t.TempDir(), "report.json")
-	if args[0] == "run" {
-		args = append(args, "--report", path)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, r.binary, args...)
-	cmd.Env = append(os.Environ(), r.env...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if r.signal != nil {
-		r.signal(cmd)
-	}
-	_ = cmd.Wait() // the code says it
+	o := clikit.Call{Binary: r.binary, Env: r.env, Begun: r.signal}.Do(t, args...)
 	res := result{
-		code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(),
-		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		code: o.State.ExitCode(), stdout: o.Stdout, stderr: o.Stderr, report: o.Report,
+		cpu: o.State.UserTime() + o.State.SystemTime(),
 	}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+	if u, ok := o.State.SysUsage().(*syscall.Rusage); ok {
 		res.peak = u.Maxrss << 10
-	}
-	if ctx.Err() != nil {
-		t.Fatalf("spate %s did not end\n%s", strings.Join(args, " "), res.stderr)
-	}
-	if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
-		if err := json.Unmarshal(text, &res.report); err != nil {
-			t.Fatalf("report: %v\n%s", err, text)
-		}
-	}
-	if strings.Contains(res.stderr, "DATA RACE") || strings.Contains(res.stderr, "panic:") {
-		t.Fatalf("spate %s:\n%s", strings.Join(args, " "), res.stderr)
 	}
 	return res
 }
