@@ -155,6 +155,22 @@ func (w *world) unitOf(t *testing.T, key string) unit.ID {
 func (w *world) items(t *testing.T) map[string]map[unit.ID]string {
 	t.Helper()
 	jobs := map[string]map[unit.ID]string{}
+	w.scan(t, "s3-", func(job string, i item) {
+		if jobs[job] == nil {
+			jobs[job] = map[unit.ID]string{}
+		}
+		jobs[job][unit.ID(text(i["sk"]))] = text(i["state"])
+	})
+	return jobs
+}
+
+// item is one of the table's.
+type item = map[string]dynamotypes.AttributeValue
+
+// scan calls each for every item of the jobs' shards whose key begins like that:
+// a job's other partitions hold what is due again, under the same keys.
+func (w *world) scan(t *testing.T, prefix string, each func(job string, i item)) {
+	t.Helper()
 	pages := dynamodb.NewScanPaginator(w.Dynamo, &dynamodb.ScanInput{TableName: &w.Name})
 	for pages.HasMorePages() {
 		p, err := pages.NextPage(t.Context())
@@ -162,18 +178,12 @@ func (w *world) items(t *testing.T) map[string]map[unit.ID]string {
 			t.Fatal(err)
 		}
 		for _, i := range p.Items {
-			pk, sk := text(i["pk"]), text(i["sk"])
-			parts := strings.Split(pk, "#")
-			if len(parts) != 3 || parts[2] == "todo" || !strings.HasPrefix(sk, "s3-") {
-				continue
+			parts := strings.Split(text(i["pk"]), "#")
+			if len(parts) == 3 && parts[2] != "todo" && parts[2] != "keys" && strings.HasPrefix(text(i["sk"]), prefix) {
+				each(parts[1], i)
 			}
-			if jobs[parts[1]] == nil {
-				jobs[parts[1]] = map[unit.ID]string{}
-			}
-			jobs[parts[1]][unit.ID(sk)] = text(i["state"])
 		}
 	}
-	return jobs
 }
 
 func text(v dynamotypes.AttributeValue) string {

@@ -1,13 +1,10 @@
 package crash_test
 
 import (
-	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -86,9 +83,7 @@ type watch struct {
 // is called, which waits. Where nobody watches, all of it has to go well.
 func (w *world) take(t *testing.T, h watch, intakes ...*function) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for _, f := range intakes {
+	return running(t, intakes, func(f *function) *lambdakit.Mapping {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Intake, Batch: 10}
 		if h.before != nil {
 			m.Before = func(ms []types.Message) { h.before(f, ms) }
@@ -100,18 +95,8 @@ func (w *world) take(t *testing.T, h watch, intakes ...*function) (stop func()) 
 				t.Errorf("intake: %+v, %s", o, o.Response)
 			}
 		}
-		wg.Go(func() {
-			if err := m.Run(ctx, f.Function); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	stop = func() {
-		cancel()
-		wg.Wait()
-	}
-	t.Cleanup(stop)
-	return stop
+		return m
+	})
 }
 
 // well reports whether a batch was handled and no message of it failed.
@@ -163,23 +148,12 @@ type claim struct {
 func (w *world) claims(t *testing.T) map[string]map[unit.ObjectID]claim {
 	t.Helper()
 	jobs := map[string]map[unit.ObjectID]claim{}
-	pages := dynamodb.NewScanPaginator(w.Dynamo, &dynamodb.ScanInput{TableName: &w.Name})
-	for pages.HasMorePages() {
-		p, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	w.scan(t, "o-", func(job string, i item) {
+		if jobs[job] == nil {
+			jobs[job] = map[unit.ObjectID]claim{}
 		}
-		for _, i := range p.Items {
-			parts, sk := strings.Split(text(i["pk"]), "#"), text(i["sk"])
-			if len(parts) != 3 || parts[2] == "keys" || !strings.HasPrefix(sk, "o-") {
-				continue
-			}
-			if jobs[parts[1]] == nil {
-				jobs[parts[1]] = map[unit.ObjectID]claim{}
-			}
-			jobs[parts[1]][unit.ObjectID(sk)] = claim{unit.ID(text(i["unit"])), number(i["take"])}
-		}
-	}
+		jobs[job][unit.ObjectID(text(i["sk"]))] = claim{unit.ID(text(i["unit"])), number(i["take"])}
+	})
 	return jobs
 }
 

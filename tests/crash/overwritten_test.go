@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -53,45 +52,16 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 		t.Errorf("to be looked at again: %v", keys)
 	}
 
-	var (
-		mu     sync.Mutex
-		all    = strikes(calls, 0)
-		of     = map[unit.ID]strike{}
-		traps  = map[*function]*trap{}
-		struck = map[strike]bool{}
-	)
+	all := strikes(calls, 0)
+	of := map[unit.ID]strike{}
 	for _, s := range all {
 		of[plant(s.String())] = s
 	}
-	w.poll(t, hooks{
-		before: func(f *function, d delivery) {
-			mu.Lock()
-			defer mu.Unlock()
-			s, planted := of[d.unit]
-			if traps[f] = nil; planted && d.receives == 1 {
-				f.Kill()
-				traps[f] = set(f, s)
-			} else {
-				f.proxy.Inject(nil)
-			}
-		},
-		after: func(f *function, d delivery, o lambdakit.Outcome) {
-			mu.Lock()
-			defer mu.Unlock()
-			switch tr := traps[f]; {
-			case tr != nil:
-				struck[tr.strike] = tr.struck(t, o)
-				t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
-			case !o.OK():
-				t.Errorf("delivery %d of %s: %+v", d.receives, d.unit, o)
-			}
-		},
-	}, first, w.start(t, reader, lambdakit.Options{}))
+	swept := newSweep(t, func(d delivery) (strike, bool) { s, planted := of[d.unit]; return s, planted })
+	w.poll(t, swept.hooks(true), first, w.start(t, reader, lambdakit.Options{}))
 	w.rest(t, live, schedule)
 
-	mu.Lock()
-	defer mu.Unlock()
-	check(t, all, 0, struck)
+	check(t, all, 0, swept.struck())
 	w.checkRows(t)
 	// Of each name a, b as it was announced and as it is now, and c.
 	w.checkClaims(t, 4*(len(all)+2), live)

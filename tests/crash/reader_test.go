@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,42 +36,17 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 	calls := <-done
 	stop()
 
-	var (
-		mu     sync.Mutex
-		all    = strikes(calls, 0)
-		of     = map[string]strike{} // by job
-		traps  = map[*function]*trap{}
-		struck = map[strike]bool{}
-	)
+	all := strikes(calls, 0)
+	of := map[string]strike{} // by job
 	for _, s := range all {
 		start(s.String())
 		of[s.String()] = s
 	}
-	w.poll(t, hooks{
-		before: func(f *function, d delivery) {
-			mu.Lock()
-			defer mu.Unlock()
-			if traps[f] = nil; d.receives == 1 {
-				traps[f] = set(f, of[d.job])
-			} else {
-				f.proxy.Inject(nil)
-			}
-		},
-		after: func(f *function, d delivery, o lambdakit.Outcome) {
-			mu.Lock()
-			defer mu.Unlock()
-			switch tr := traps[f]; {
-			case tr != nil:
-				struck[tr.strike] = tr.struck(t, o)
-				t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
-			case !o.OK():
-				t.Errorf("delivery %d of %s: %+v", d.receives, d.job, o)
-			}
-		},
-	}, first, w.start(t, reader, lambdakit.Options{}))
+	swept := newSweep(t, func(d delivery) (strike, bool) { return of[d.job], true })
+	w.poll(t, swept.hooks(false), first, w.start(t, reader, lambdakit.Options{}))
 	w.until(t, schedule, 10*time.Second)
 
-	check(t, all, 0, struck)
+	check(t, all, 0, swept.struck())
 	w.checkRows(t)
 	for job := range of {
 		r := w.report(t, job, report.Completed)

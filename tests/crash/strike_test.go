@@ -2,6 +2,8 @@ package crash_test
 
 import (
 	"fmt"
+	"maps"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -119,4 +121,56 @@ func check(t *testing.T, all []strike, slack int, struck map[strike]bool) {
 			t.Errorf("kill %v: struck: %v, of %d kills, the last %v", s, struck[s], len(all), beyond)
 		}
 	}
+}
+
+// sweep kills readers, each at the strike that is for the unit at hand, when that
+// is delivered for the first time.
+type sweep struct {
+	t  *testing.T
+	of func(d delivery) (strike, bool) // false: nothing disturbs it
+
+	mu    sync.Mutex
+	traps map[*function]*trap // of the deliveries at hand; guarded by mu
+	hit   map[strike]bool     // guarded by mu
+}
+
+func newSweep(t *testing.T, of func(d delivery) (strike, bool)) *sweep {
+	return &sweep{t: t, of: of, traps: map[*function]*trap{}, hit: map[strike]bool{}}
+}
+
+// hooks set the traps. anew: a reader begins as a new process before it is killed.
+func (s *sweep) hooks(anew bool) hooks {
+	return hooks{
+		before: func(f *function, d delivery) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			at, meant := s.of(d)
+			if s.traps[f] = nil; !meant || d.receives != 1 {
+				f.proxy.Inject(nil)
+				return
+			}
+			if anew {
+				f.Kill()
+			}
+			s.traps[f] = set(f, at)
+		},
+		after: func(f *function, d delivery, o lambdakit.Outcome) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			switch tr := s.traps[f]; {
+			case tr != nil:
+				s.hit[tr.strike] = tr.struck(s.t, o)
+				s.t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
+			case !o.OK():
+				s.t.Errorf("delivery %d of %s, of job %s: %+v", d.receives, d.unit, d.job, o)
+			}
+		},
+	}
+}
+
+// struck are the strikes, once no reader is at work, and whether each struck.
+func (s *sweep) struck() map[strike]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.hit)
 }

@@ -137,9 +137,7 @@ type hooks struct {
 // called, which waits.
 func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for _, f := range readers {
+	return running(t, readers, func(f *function) *lambdakit.Mapping {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Feed, Hasten: h.hasten}
 		if h.before != nil {
 			m.Before = func(ms []types.Message) { h.before(f, deliveryOf(ms[0])) }
@@ -147,6 +145,18 @@ func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) 
 		if h.after != nil {
 			m.Each = func(ms []types.Message, o lambdakit.Outcome) { h.after(f, deliveryOf(ms[0]), o) }
 		}
+		return m
+	})
+}
+
+// running polls for each function, until the test ends or stop is called, which
+// waits.
+func running(t *testing.T, functions []*function, of func(f *function) *lambdakit.Mapping) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, f := range functions {
+		m := of(f)
 		wg.Go(func() {
 			if err := m.Run(ctx, f.Function); err != nil {
 				t.Error(err)
