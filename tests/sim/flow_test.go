@@ -83,19 +83,9 @@ func (l wired) Adopt(ctx context.Context, job string, run int, read string) (str
 // Stale is as old as a query of an index may be: it may be a while until the
 // items are worked on.
 func (l wired) Stale(ctx context.Context, job string, run int, then time.Time, yield func(ledger.Item) error) error {
-	var items []ledger.Item
-	err := call0(ctx, l, "Stale", fmt.Sprint("since ", then.Sub(epoch).Round(time.Second)), func(ctx context.Context) error {
-		return l.Shared.Stale(ctx, job, run, then, func(i ledger.Item) error { items = append(items, i); return nil })
+	return listed(ctx, l, "Stale", fmt.Sprint("since ", then.Sub(epoch).Round(time.Second)), yield, func(ctx context.Context, keep func(ledger.Item) error) error {
+		return l.Shared.Stale(ctx, job, run, then, keep)
 	})
-	if err != nil {
-		return err
-	}
-	for _, i := range items {
-		if err := yield(i); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l wired) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
@@ -110,19 +100,9 @@ func (l wired) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
 }
 
 func (l wired) Keys(ctx context.Context, job string, yield func(ledger.KeyTodo) error) error {
-	var todos []ledger.KeyTodo
-	err := call0(ctx, l, "Keys", "", func(ctx context.Context) error {
-		return l.Shared.Keys(ctx, job, func(t ledger.KeyTodo) error { todos = append(todos, t); return nil })
+	return listed(ctx, l, "Keys", "", yield, func(ctx context.Context, keep func(ledger.KeyTodo) error) error {
+		return l.Shared.Keys(ctx, job, keep)
 	})
-	if err != nil {
-		return err
-	}
-	for _, t := range todos {
-		if err := yield(t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l wired) KeySent(ctx context.Context, job string, t ledger.KeyTodo) error {

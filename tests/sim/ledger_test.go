@@ -39,6 +39,23 @@ func call[T any](ctx context.Context, l wired, op, detail string, f func(context
 	return v, nil
 }
 
+// listed is a call that lists things, which are yielded after it.
+func listed[T any](ctx context.Context, l wired, op, detail string, yield func(T) error, list func(context.Context, func(T) error) error) error {
+	var all []T
+	err := call0(ctx, l, op, detail, func(ctx context.Context) error {
+		return list(ctx, func(v T) error { all = append(all, v); return nil })
+	})
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if err := yield(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func call0(ctx context.Context, l wired, op, detail string, f func(context.Context) error) error {
 	_, err := call(ctx, l, op, detail, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
@@ -308,19 +325,9 @@ func (l wired) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
 }
 
 func (l wired) Due(ctx context.Context, job string, run int, yield func(ledger.Todo) error) error {
-	var due []ledger.Todo
-	err := call0(ctx, l, "Due", "", func(ctx context.Context) error {
-		return l.Shared.Due(ctx, job, run, func(t ledger.Todo) error { due = append(due, t); return nil })
+	return listed(ctx, l, "Due", "", yield, func(ctx context.Context, keep func(ledger.Todo) error) error {
+		return l.Shared.Due(ctx, job, run, keep)
 	})
-	if err != nil {
-		return err
-	}
-	for _, t := range due {
-		if err := yield(t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (l wired) Sent(ctx context.Context, job string, t ledger.Todo) error {

@@ -38,32 +38,40 @@ func TestEveryJobComesToItsEnd(t *testing.T) {
 		breaches(t, w)
 		return
 	}
+	steps, ends := 0, map[ledger.State]int{}
+	everySeed(t, *seeds, bubble, func(w *world) {
+		steps += w.steps
+		for _, s := range w.laws.verdicts {
+			ends[s]++
+		}
+	})
+	t.Logf("%d effects; storms ended as %v", steps, ends)
+}
+
+// everySeed runs n seeds from the first on, side by side, until one fails. tell is
+// told of each world at its end, one at a time.
+func everySeed(t *testing.T, n int, run func(*testing.T, uint64) *world, tell func(w *world)) {
 	var next atomic.Uint64
 	next.Store(*first)
 	var mu sync.Mutex
-	steps, ends := 0, map[ledger.State]int{}
 	t.Run("seeds", func(t *testing.T) {
-		for n := range runtime.GOMAXPROCS(0) {
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
+		for i := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				for {
 					seed := next.Add(1) - 1
-					if seed >= *first+uint64(*seeds) || t.Failed() && !*all {
+					if seed >= *first+uint64(n) || t.Failed() && !*all {
 						return
 					}
-					w := bubble(t, seed)
+					w := run(t, seed)
 					breaches(t, w)
 					mu.Lock()
-					steps += w.steps
-					for _, s := range w.laws.verdicts {
-						ends[s]++
-					}
+					tell(w)
 					mu.Unlock()
 				}
 			})
 		}
 	})
-	t.Logf("%d effects; storms ended as %v", steps, ends)
 }
 
 func TestASeedReplaysExactly(t *testing.T) {

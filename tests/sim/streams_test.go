@@ -4,9 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"runtime"
-	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,27 +27,11 @@ func TestEveryVersionIsRead(t *testing.T) {
 		breaches(t, w)
 		return
 	}
-	var next, steps, again, dead atomic.Int64
-	next.Store(int64(*first))
-	t.Run("seeds", func(t *testing.T) {
-		for n := range runtime.GOMAXPROCS(0) {
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				t.Parallel()
-				for {
-					seed := next.Add(1) - 1
-					if seed >= int64(*first)+int64(*streams) || t.Failed() && !*all {
-						return
-					}
-					w := stream(t, uint64(seed))
-					breaches(t, w)
-					steps.Add(int64(w.steps))
-					again.Add(int64(w.laws.marks))
-					dead.Add(int64(w.laws.deaths))
-				}
-			})
-		}
+	var steps, again, dead int
+	everySeed(t, *streams, stream, func(w *world) {
+		steps, again, dead = steps+w.steps, again+w.laws.marks, dead+w.laws.deaths
 	})
-	t.Logf("%d effects; %d members overwritten, %d units dead", steps.Load(), again.Load(), dead.Load())
+	t.Logf("%d effects; %d members overwritten, %d units dead", steps, again, dead)
 }
 
 func TestAStreamReplaysExactly(t *testing.T) {
@@ -112,18 +93,8 @@ func drawStream(seed uint64) *world {
 	r := w.rng
 	density := []float64{0.1, 0.25, 0.5}[r.IntN(3)]
 	w.theme = streamThemes[r.IntN(len(streamThemes))]
-	for _, k := range streamKinds {
-		w.kinds[k] = r.Float64() < density || slices.Contains(w.theme, k) && r.Float64() < 0.8
-	}
+	w.draw(density, streamKinds)
 	w.kinds["put"] = true
-	w.p = []float64{0.003, 0.01, 0.03}[r.IntN(3)]
-	w.stick = []float64{0, 0.5, 0.9}[r.IntN(3)]
-	w.timeout = []time.Duration{0, 15 * time.Minute}[r.IntN(2)]
-	w.pace = []time.Duration{0, time.Second, 30 * time.Second}[r.IntN(3)]
-	if w.on("short") {
-		w.timeout = 3 * time.Minute
-	}
-	w.shapes = []int{1, 3, 5}[r.IntN(3)]
 	w.keys = 1 + r.IntN(4)
 	w.put()
 	w.storm(time.Duration(20+r.IntN(3)*20) * time.Minute)

@@ -95,6 +95,21 @@ func draw(seed uint64) *world {
 	if w.theme = themes[r.IntN(len(themes))]; len(w.theme) > 0 {
 		density = 0.1
 	}
+	w.draw(density, kinds)
+	for n := range 2 + r.IntN(7) {
+		w.object(fmt.Sprintf("k%02d", 2*n))
+	}
+	for key := range w.laws.changed {
+		w.laws.changed[key] = epoch.Add(-time.Second) // before all else
+	}
+	w.storm(time.Duration(20+r.IntN(3)*40) * time.Minute)
+	return w
+}
+
+// draw draws which kinds of fault there are, those of the theme likely, and how the
+// world goes.
+func (w *world) draw(density float64, kinds []string) {
+	r := w.rng
 	for _, k := range kinds {
 		w.kinds[k] = r.Float64() < density || slices.Contains(w.theme, k) && r.Float64() < 0.8
 	}
@@ -106,14 +121,6 @@ func draw(seed uint64) *world {
 		w.timeout = 3 * time.Minute
 	}
 	w.shapes = []int{1, 3, 5}[r.IntN(3)]
-	for n := range 2 + r.IntN(7) {
-		w.object(fmt.Sprintf("k%02d", 2*n))
-	}
-	for key := range w.laws.changed {
-		w.laws.changed[key] = epoch.Add(-time.Second) // before all else
-	}
-	w.storm(time.Duration(20+r.IntN(3)*40) * time.Minute)
-	return w
 }
 
 // object puts a version of a key: a small one, one of a segment's size, or one
