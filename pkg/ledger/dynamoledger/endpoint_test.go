@@ -82,6 +82,16 @@ func TestConformanceInParts(t *testing.T) {
 	}, "ledger", 2)
 }
 
+// TestConformanceOfRepeats has the SDK repeat every call, since the first answer
+// was lost.
+func TestConformanceOfRepeats(t *testing.T) {
+	conformance(t, func() dynamoledger.API {
+		t := newTable()
+		t.repeats = true
+		return t
+	}, "ledger", 10)
+}
+
 func conformance(t *testing.T, api func() dynamoledger.API, table string, histories int) {
 	h := ledgertest.Harness{
 		Lapse:     func(s ledger.Store, d time.Duration) { s.(clocked).ahead.Add(int64(d)) },

@@ -80,7 +80,7 @@ func TestRepeats(t *testing.T) {
 				api := newTable()
 				api.repeat = at + 1
 				got, _ := told(t, api, live)
-				if differ(t, fmt.Sprintf("call %d, %s", at+1, api.calls[at]), got.unnumbered(), want.unnumbered()); t.Failed() {
+				if differ(t, fmt.Sprintf("call %d, %s", at+1, api.calls[at]), got, want); t.Failed() {
 					return
 				}
 			}

@@ -207,9 +207,9 @@ func (t *teller) outcome() (o outcome) {
 	return o
 }
 
-// unnumbered forgets how often work was started: a Begin whose answer was lost
-// counts twice.
-func (o outcome) unnumbered() outcome {
+// proved forgets counters, and how often something was begun or asked for, which
+// a caller that repeats itself may do twice.
+func (o outcome) proved() outcome {
 	for _, items := range [][]ledger.Item{o.Items, o.Flow.Looked, o.Flow.Stale} {
 		for i := range items {
 			items[i].Serial, items[i].Attempts = 0, 0
@@ -218,13 +218,6 @@ func (o outcome) unnumbered() outcome {
 	for i := range o.Due {
 		o.Due[i].Number = 0
 	}
-	return o
-}
-
-// proved forgets counters, and how often something was asked for, which a caller
-// that repeats itself may ask for twice.
-func (o outcome) proved() outcome {
-	o = o.unnumbered()
 	o.Meta.Generation, o.Meta.Ask, o.Meta.Swept = 0, 0, 0
 	o.Progress = nil
 	return o

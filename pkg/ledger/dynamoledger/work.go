@@ -8,7 +8,8 @@ import (
 )
 
 // Begin implements [ledger.Worker]. The job's run is the last that this process
-// has read: whoever begins a unit has asked for the job's meta before.
+// has read: whoever begins a unit has asked for the job's meta before. A start
+// whose answer was lost is not counted twice, unless another came between.
 func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (ledger.Item, error) {
 	const verb = "begin"
 	if l.past(r.Job, r.Run) {
@@ -18,12 +19,13 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 		}
 		return e.Item, err
 	}
+	by := nonce()
 	w := write{
 		key:  unitKey(r.Job, r.ID),
-		set:  "SET #serial = #serial + :one, #attempts = #attempts + :one, #counted = :yes, #last = :last, #touched = :now",
-		when: "#state = :open AND #run = :run",
+		set:  "SET #serial = #serial + :one, #attempts = #attempts + :one, #counted = :yes, #last = :last, #touched = :now, #by = :by",
+		when: "#state = :open AND #run = :run AND (attribute_not_exists(#by) OR #by <> :by)",
 		values: attributes{
-			"one": num(1), "yes": flag(true), "last": flag(receives >= limit), "open": str(ledger.Open), "run": num(r.Run), "most": num(limit - 1),
+			"by": bin(by), "one": num(1), "yes": flag(true), "last": flag(receives >= limit), "open": str(ledger.Open), "run": num(r.Run), "most": num(limit - 1),
 			"now": when(l.clock()),
 		},
 		now: true,
@@ -38,7 +40,7 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 			return ledger.Item{}, err
 		}
 		e, err := l.found(ctx, verb, r, a)
-		if err != nil || ok || e.State != ledger.Open || e.Run != r.Run {
+		if err != nil || ok || a.wrote(by) || e.State != ledger.Open || e.Run != r.Run {
 			return e.Item, err
 		}
 		// The attempts are used up: this one is the last.
