@@ -52,6 +52,16 @@ func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent in
 	return s.units, nil
 }
 
+// fatal returns the first error of ws that concerns the whole job.
+func fatal(ws []*want) error {
+	for _, w := range ws {
+		if failure.Is(w.err, failure.Job) {
+			return w.err
+		}
+	}
+	return nil
+}
+
 // sends is what those who enter side by side have in common.
 type sends struct {
 	mu    sync.Mutex

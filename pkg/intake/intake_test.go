@@ -177,7 +177,7 @@ func TestAFaultFailsTheMessagesOfItsUnitAndNoOthers(t *testing.T) {
 }
 
 func TestAFaultOfTheJobFailsAllThatIsNotThrough(t *testing.T) {
-	for _, op := range []string{"Open", "Enter", "Look", "Send", "Stat", "ReadRange"} {
+	for _, op := range []string{"Open", "Enter", "Look", "Send"} {
 		t.Run(op, func(t *testing.T) {
 			w := newWorld(t)
 			big := w.put("p/big", "b\n", 3*mib)
@@ -202,6 +202,36 @@ func TestAFaultOfTheJobFailsAllThatIsNotThrough(t *testing.T) {
 			}
 			w.drain()
 			w.once(big, untold)
+		})
+	}
+}
+
+func TestAnObjectThatMayNotBeReadFailsAlone(t *testing.T) {
+	for _, op := range []string{"Stat", "ReadRange"} {
+		t.Run(op, func(t *testing.T) {
+			w := newWorld(t)
+			a, b := w.put("p/a", "a", 9), w.put("p/b", "b", 9)
+			theirs := w.put("p/theirs", "t\n", 3*mib)
+			told := theirs
+			if op == "Stat" {
+				told.Size = -1
+			}
+			w.enqueue(body(w.record(a), w.record(told)), a, theirs)
+			w.announce(b)
+			f := &fault{op: op, at: 1, until: 1000, err: failure.Errorf(failure.Job, failure.Denied, "access denied")}
+			in := w.intake(f)
+			failed := w.handle(in, 10)
+			if len(failed) != 1 || !failure.Is(failed[0].Err, failure.Job) || !strings.Contains(failed[0].Err.Error(), "access denied") {
+				t.Fatalf("failed %v", failed)
+			}
+			w.once(a, b)
+			taken, err := in.Take(t.Context(), w.meta(), []unit.Object{a, told})
+			if err != nil || taken[0].Err != nil || !failure.Is(taken[1].Err, failure.Job) {
+				t.Errorf("take: %+v, %v", taken, err)
+			}
+			f.until = 0
+			w.drain()
+			w.once(a, b, theirs)
 		})
 	}
 }

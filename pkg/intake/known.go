@@ -80,13 +80,3 @@ func (in *Intake) look(ctx context.Context, ws []*want) {
 		w.cut = c
 	})
 }
-
-// fatal returns the first error of ws that concerns the whole job.
-func fatal(ws []*want) error {
-	for _, w := range ws {
-		if failure.Is(w.err, failure.Job) {
-			return w.err
-		}
-	}
-	return nil
-}

@@ -72,14 +72,11 @@ func (in *Intake) named(w *want) {
 	}
 }
 
-// take brings what is unsettled of ws into units of the run in m.
+// take brings what is unsettled of ws into units of the run in m. What one object
+// is refused for, be it access, is in the way of none that came in with it.
 func (in *Intake) take(ctx context.Context, m ledger.Meta, ws []*want) (units int, err error) {
 	in.stat(ctx, unsettled(ws))
 	wanted := distinct(unsettled(ws))
 	in.look(ctx, wanted)
-	if err := fatal(ws); err != nil {
-		failAll(ws, err)
-		return 0, err
-	}
 	return in.enter(ctx, m, wanted)
 }
