@@ -2,7 +2,8 @@
 // structs, these become rows without an allocation, and the pipeline file says
 // where the table is. Its columns have to be those of the struct.
 //
-//	go run ./examples/clickhouse/typed run examples/clickhouse/typed/pipeline.yaml
+//	LOGS=file:///data/logs/ CLICKHOUSE_URL=http://127.0.0.1:8123 \
+//	  go run ./examples/clickhouse/typed run examples/clickhouse/typed/pipeline.yaml
 package main
 
 import (
@@ -54,7 +55,10 @@ func main() {
 }
 
 func requests(rows *clickhouse.Encoder[request]) chain.Constructor {
-	events := chain.Decode(func() decode.Decoder[event] { return jsondecode.Typed[event](jsondecode.Options{}) }, chain.Skip)
+	// A row is bytes before the next record is decoded, and nothing else is kept of
+	// an event: its strings may be views.
+	borrow := jsondecode.Options{Borrow: true}
+	events := chain.Decode(func() decode.Decoder[event] { return jsondecode.Typed[event](borrow) }, chain.Skip)
 	return chain.Encode(chain.Map(events, row), chain.Skip, rows.Append)
 }
 
