@@ -51,27 +51,32 @@ const maxPairs = 4
 // strings leaves out whole pairs: the last pair to close is the value with them
 // and without. It goes no further than the value's end: the bracket there is not
 // in a string, nor is then the one that it closes.
+//
+// What costs is a search that ends at a find, for where it will end cannot be
+// foretold. So opening brackets are searched for only up to the next closing one,
+// where most often there is none.
 func (w *window) pairs(open byte, i int) int {
 	w.reach(i)
 	b, escape, escaped := w.b, w.escape, 0
 	var outer [maxPairs]pair
 	depth, in := 0, pair{from: i}
-	o := w.next(open, i)
-	for s := i; ; s++ {
-		n := bytes.IndexByte(b[s:], open+2)
+	for {
+		n := bytes.IndexByte(b[i:], open+2)
 		if n < 0 {
 			return 0
 		}
-		for s += n; o < s; o = w.next(open, o+1) {
+		s := i + n
+		for n := bytes.IndexByte(b[i:s], open); n >= 0; n = bytes.IndexByte(b[i:s], open) {
 			if depth == maxPairs {
 				return 0
 			}
-			if escape < o {
-				escape, escaped = w.escapes(escape, escaped, o)
+			if i += n; escape < i {
+				escape, escaped = w.escapes(escape, escaped, i)
 			}
+			i++
 			outer[depth] = in
 			depth++
-			in = pair{o + 1, escaped}
+			in = pair{i, escaped}
 		}
 		if escape < s {
 			escape, escaped = w.escapes(escape, escaped, s)
@@ -79,9 +84,10 @@ func (w *window) pairs(open byte, i int) int {
 		if (bytes.Count(b[in.from:s], quoteMark)-escaped+in.escaped)&1 == 1 {
 			return 0
 		}
+		i = s + 1
 		if depth == 0 {
 			w.escape = escape
-			return s + 1
+			return i
 		}
 		depth--
 		in = outer[depth]
