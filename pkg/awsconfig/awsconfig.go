@@ -25,7 +25,8 @@ const idleConnections = 64
 
 // Load returns the configuration of the process. region stands in for the
 // chain's; "" takes that. client sends the requests; nil: the SDK's, which keeps
-// the connections that a ledger's calls at once take.
+// the connections that a ledger's calls at once take. A call whose answer breaks
+// off is repeated like one that got none.
 func Load(ctx context.Context, region string, client aws.HTTPClient) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
@@ -43,6 +44,7 @@ func Load(ctx context.Context, region string, client aws.HTTPClient) (aws.Config
 	if err != nil {
 		return cfg, failure.Errorf(failure.Job, failure.Config, "load AWS configuration: %w", err)
 	}
+	cfg.HTTPClient = mending{cfg.HTTPClient}
 	if cfg.Region == "" {
 		return cfg, failure.New(failure.Job, failure.Config,
 			errors.New("load AWS configuration: no region: set AWS_REGION (us-east-1 where the endpoint does not care)"))

@@ -117,7 +117,7 @@ func (l *liveJob) held(t *testing.T, o unit.Object) (ledger.Held, ledger.Item) {
 func (l *liveJob) await(t *testing.T, is ledger.UnitState, objects ...unit.Object) {
 	t.Helper()
 	due := time.Now().Add(2 * time.Second)
-	for end := time.Now().Add(time.Minute); len(objects) > 0; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(objects) > 0; time.Sleep(100 * time.Millisecond) {
 		h, it := l.held(t, objects[0])
 		if (it.State == is || is == ledger.Done && spared(it, objects[0])) && !h.Overwritten {
 			objects = objects[1:]

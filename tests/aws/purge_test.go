@@ -45,7 +45,7 @@ func TestWhatAPurgedQueueHeldIsSentAgain(t *testing.T) {
 		t.Errorf("status %+v", st)
 	}
 	n := len(s.lines(t, job, 1))
-	for end := time.Now().Add(10 * time.Second); n < 8 && time.Now().Before(end); n = len(s.lines(t, job, 1)) {
+	for end := time.Now().Add(time.Minute); n < 8 && time.Now().Before(end); n = len(s.lines(t, job, 1)) {
 		time.Sleep(200 * time.Millisecond) // a log group is a little behind
 	}
 	if n != 8 {

@@ -1,6 +1,7 @@
 package aws_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/spate-go/spate/tests/lambdakit"
 )
 
 // unitID is how long a unit's id is, which every object of the sink's begins with.
@@ -37,18 +40,17 @@ func (s *stack) delivered(t *testing.T, job string) map[string]map[row]int {
 		}
 		for _, o := range page.Contents {
 			g.Go(func() error {
-				out, err := s.s3.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: o.Key})
+				body, err := lambdakit.Object(ctx, s.s3, bucket, *o.Key)
 				if err != nil {
 					return err
 				}
-				defer out.Body.Close()
 				mu.Lock()
 				defer mu.Unlock()
 				unit := path.Base(aws.ToString(o.Key))[:unitID]
 				if units[unit] == nil {
 					units[unit] = map[row]int{}
 				}
-				return count(units[unit], out.Body)
+				return count(units[unit], bytes.NewReader(body))
 			})
 		}
 	}

@@ -3,6 +3,7 @@ package aws_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,14 +12,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	formationtypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/spate-go/spate/pkg/awsconfig"
 )
 
 // stack is one that was deployed.
@@ -42,7 +45,7 @@ type stack struct {
 // processes of an earlier one for a while.
 func deploy(ctx context.Context) (*stack, error) {
 	name := "t" + strings.ToLower(rand.Text())
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := awsconfig.Load(ctx, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,8 @@ Outputs:
 
 // form makes what a template says, and returns its outputs.
 func (s *stack) form(ctx context.Context, name, template string) (map[string]string, error) {
-	if _, err := s.formation.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template}); err != nil {
+	_, err := s.formation.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template})
+	if _, there := errors.AsType[*formationtypes.AlreadyExistsException](err); err != nil && !there { // there: the SDK asked twice, the name is nobody else's
 		return nil, err
 	}
 	made := cloudformation.NewStackCreateCompleteWaiter(s.formation, func(o *cloudformation.StackCreateCompleteWaiterOptions) { o.MinDelay = 100 * time.Millisecond })

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/spate-go/spate/pkg/plan"
 	"github.com/spate-go/spate/pkg/report"
 	"github.com/spate-go/spate/pkg/unit"
+	"github.com/spate-go/spate/tests/lambdakit"
 )
 
 // put puts n rows of so many bytes under in/key.
@@ -83,12 +83,7 @@ func (w *world) bodies(t *testing.T, prefix string) map[string][]byte {
 	g.SetLimit(8)
 	for _, o := range w.objects(t, prefix) {
 		g.Go(func() error {
-			got, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Name, Key: &o.Key})
-			if err != nil {
-				return err
-			}
-			defer got.Body.Close()
-			b, err := io.ReadAll(got.Body)
+			b, err := lambdakit.Object(t.Context(), w.S3, w.Name, o.Key)
 			mu.Lock()
 			defer mu.Unlock()
 			all[o.Key] = b
@@ -205,13 +200,12 @@ func (w *world) report(t *testing.T, job string, state report.State) *report.Rep
 	t.Helper()
 	m := w.meta(t, job)
 	key := "reports/" + report.Key(job, m.Run, m.Generation)
-	got, err := w.S3.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Name, Key: &key})
+	got, err := lambdakit.Object(t.Context(), w.S3, w.Name, key)
 	if err != nil {
 		t.Fatalf("job %s is %s: %v", job, m.State, err)
 	}
-	defer got.Body.Close()
 	var r report.Report
-	if err := json.NewDecoder(got.Body).Decode(&r); err != nil {
+	if err := json.Unmarshal(got, &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.State != state || string(m.State) != string(state) {

@@ -60,7 +60,7 @@ func TestUnitOutlivesItsInvocation(t *testing.T) {
 		t.Run("with time enough", func(t *testing.T) {
 			t.Parallel()
 			var pauses map[unit.ID]int
-			whole, once, pauses = run(t, lambdakit.Options{}, 0)
+			whole, once, pauses = run(t, lambdakit.Options{Timeout: 5 * time.Minute}, 0)
 			for id, n := range pauses {
 				if n > 0 {
 					t.Errorf("unit %s paused %d times", id, n)
@@ -120,7 +120,7 @@ func TestNoProgressBeforeTheDeadline(t *testing.T) {
 		},
 		after: func(_ *function, d delivery, o lambdakit.Outcome) {
 			if !o.OK() {
-				t.Errorf("delivery %d of %s did not end in time: %+v", d.receives, d.unit, o)
+				t.Errorf("delivery %d of %s did not end in time: %+v", d.nth, d.unit, o)
 			}
 		},
 	}, f)

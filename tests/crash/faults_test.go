@@ -26,7 +26,7 @@ func TestPanics(t *testing.T) {
 	f := w.start(t, custom, lambdakit.Options{})
 	w.poll(t, hooks{hasten: true, after: func(_ *function, d delivery, o lambdakit.Outcome) {
 		if !o.OK() {
-			t.Errorf("delivery %d of %s: %+v", d.receives, d.unit, o)
+			t.Errorf("delivery %d of %s: %+v", d.nth, d.unit, o)
 		}
 	}}, f)
 	w.until(t, schedule, 5*time.Second)
@@ -59,12 +59,12 @@ func TestTimeout(t *testing.T) {
 	schedule := w.serve(t, finalizer, 1)[0]
 	w.put(t, "a", 3, 0)
 	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
-	f := w.start(t, racy, lambdakit.Options{Timeout: 4 * time.Second})
+	f := w.start(t, racy, lambdakit.Options{Timeout: 10 * time.Second})
 	outcomes := make(chan lambdakit.Outcome, 9)
 	w.poll(t, hooks{
 		before: func(f *function, d delivery) {
 			f.proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
-				if d.receives == 1 && c.Service == "s3" {
+				if d.nth == 1 && c.Service == "s3" {
 					f.Freeze()
 				}
 				return r
@@ -103,7 +103,7 @@ func TestReaderThatFrozeAndWakes(t *testing.T) {
 						mu.Lock()
 						defer mu.Unlock()
 						written = written || c.Op == "PUT"
-						if d.receives == 1 && c.Service == at && written && !froze {
+						if d.nth == 1 && c.Service == at && written && !froze {
 							froze = f.Freeze()
 							frozen <- f
 						}
@@ -168,8 +168,10 @@ func TestInitFails(t *testing.T) {
 	if o.OK() || o.Init == "" {
 		t.Errorf("the function started all the same: %+v", o)
 	}
-	if logs := f.Logs(); !strings.Contains(logs, "farming") || !strings.Contains(logs, "pipeline.yaml") {
-		t.Errorf("the log does not name the mistake: %s", logs)
+	for where, said := range map[string]string{"log": f.Logs(), "answer": o.Init} {
+		if !strings.Contains(said, "farming") || !strings.Contains(said, "pipeline.yaml") {
+			t.Errorf("the %s does not name the mistake: %s", where, said)
+		}
 	}
 	if calls := f.proxy.Calls(); len(calls) > 0 {
 		t.Errorf("it called %v", calls)
@@ -218,7 +220,7 @@ func TestOneWarmContainer(t *testing.T) {
 		},
 		after: func(f *function, d delivery, o lambdakit.Outcome) {
 			if failed := strings.Contains(string(o.Response), "itemIdentifier"); !o.OK() || failed != bad[d.unit] {
-				t.Errorf("delivery %d of %s, which is bad: %v: %+v, %s", d.receives, d.unit, bad[d.unit], o, o.Response)
+				t.Errorf("delivery %d of %s, which is bad: %v: %+v, %s", d.nth, d.unit, bad[d.unit], o, o.Response)
 			}
 			peak, err := f.Peak()
 			if err != nil {

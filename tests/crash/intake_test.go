@@ -58,8 +58,7 @@ func objectOf(n lambdakit.Notice) unit.Object {
 // of it about: no schedule ticks.
 func TestIntakeKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
-	// Nothing of it comes again before all kills have struck.
-	w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Minute}, pipeline("1MiB", ""))
+	w := newWorld(t, lambdakit.StackOptions{Visibility: 20 * time.Second}, pipeline("1MiB", ""))
 	victim := w.start(t, intake, lambdakit.Options{})
 	w.open(t, victim)
 

@@ -48,14 +48,16 @@ func (w *world) announce(t *testing.T, bodies ...string) {
 	}
 }
 
-// receive takes n messages off the intake's queue.
+// receive takes n messages off the intake's queue, which do not come again by
+// themselves. Some may have been lost on the way here, and do.
 func (w *world) receive(t *testing.T, m *lambdakit.Mapping, n int) (ms []types.Message) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); len(ms) < n; {
+	for end := time.Now().Add(3 * time.Minute); len(ms) < n; {
 		got, err := m.Receive(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.hide(t, w.Intake, got, 15*time.Minute)
 		if ms = append(ms, got...); time.Now().After(end) {
 			t.Fatalf("%d messages came, of %d", len(ms), n)
 		}
@@ -66,8 +68,15 @@ func (w *world) receive(t *testing.T, m *lambdakit.Mapping, n int) (ms []types.M
 // again makes messages due at once.
 func (w *world) again(t *testing.T, queue string, ms []types.Message) {
 	t.Helper()
+	w.hide(t, queue, ms, 0)
+}
+
+func (w *world) hide(t *testing.T, queue string, ms []types.Message, d time.Duration) {
+	t.Helper()
 	for _, m := range ms {
-		if _, err := w.SQS.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: &queue, ReceiptHandle: m.ReceiptHandle}); err != nil {
+		if _, err := w.SQS.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{
+			QueueUrl: &queue, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: int32(d.Seconds()),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

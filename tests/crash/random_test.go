@@ -63,7 +63,7 @@ func TestRandomKills(t *testing.T) {
 				struck++
 				of[d.unit]++
 			case !o.OK():
-				t.Errorf("delivery %d of %s: %+v", d.receives, d.unit, o)
+				t.Errorf("delivery %d of %s: %+v", d.nth, d.unit, o)
 			}
 		},
 	}, fleet...)

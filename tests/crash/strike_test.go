@@ -145,7 +145,7 @@ func (s *sweep) hooks(anew bool) hooks {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			at, meant := s.of(d)
-			if s.traps[f] = nil; !meant || d.receives != 1 {
+			if s.traps[f] = nil; !meant || d.nth != 1 {
 				f.proxy.Inject(nil)
 				return
 			}
@@ -162,7 +162,7 @@ func (s *sweep) hooks(anew bool) hooks {
 				s.hit[tr.strike] = tr.struck(s.t, o)
 				s.t.Logf("kill %v: %v", tr.strike, tr.hit.Load())
 			case !o.OK():
-				s.t.Errorf("delivery %d of %s, of job %s: %+v", d.receives, d.unit, d.job, o)
+				s.t.Errorf("delivery %d of %s, of job %s: %+v", d.nth, d.unit, d.job, o)
 			}
 		},
 	}

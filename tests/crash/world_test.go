@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +26,9 @@ type world struct {
 	ledger   *dynamoledger.Ledger
 	rows     *lambdakit.Rows
 	pipeline string
+
+	mu     sync.Mutex
+	handed map[string]int // how often units were handed to readers, by job and id; guarded by mu
 }
 
 // pipeline moves lines as they are; job holds further keys of that section.
@@ -49,7 +51,7 @@ func newWorld(t *testing.T, o lambdakit.StackOptions, pipeline string) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		Stack: s, lambda: new(lambdakit.Lambda), pipeline: pipeline, rows: lambdakit.NewRows(s),
+		Stack: s, lambda: new(lambdakit.Lambda), pipeline: pipeline, rows: lambdakit.NewRows(s), handed: map[string]int{},
 		ledger: dynamoledger.New(s.Dynamo, s.Name, dynamoledger.Options{}),
 	}
 	t.Cleanup(w.lambda.Close)
@@ -115,15 +117,24 @@ func (f *function) invoke(t *testing.T, event string) lambdakit.Outcome {
 // delivery is a message on its way to a reader.
 type delivery struct {
 	types.Message
-	job      string
-	unit     unit.ID
-	receives int
+	job  string
+	unit unit.ID
+	nth  int // of the unit to a reader: a queue counts, too, what was lost on the way here
 }
 
 func deliveryOf(m types.Message) delivery {
 	named := func(name string) string { return aws.ToString(m.MessageAttributes[name].StringValue) }
-	n, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
-	return delivery{m, named("spate-job"), unit.ID(named("spate-unit")), n}
+	return delivery{Message: m, job: named("spate-job"), unit: unit.ID(named("spate-unit"))}
+}
+
+func (w *world) hand(m types.Message) delivery {
+	d := deliveryOf(m)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := d.job + "/" + string(d.unit)
+	w.handed[key]++
+	d.nth = w.handed[key]
+	return d
 }
 
 // hooks are told of each invocation of a reader.
@@ -139,11 +150,14 @@ func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) 
 	t.Helper()
 	return running(t, readers, func(f *function) *lambdakit.Mapping {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Feed, Hasten: h.hasten}
-		if h.before != nil {
-			m.Before = func(ms []types.Message) { h.before(f, deliveryOf(ms[0])) }
+		var d delivery // a mapping has one at a time
+		m.Before = func(ms []types.Message) {
+			if d = w.hand(ms[0]); h.before != nil {
+				h.before(f, d)
+			}
 		}
 		if h.after != nil {
-			m.Each = func(ms []types.Message, o lambdakit.Outcome) { h.after(f, deliveryOf(ms[0]), o) }
+			m.Each = func(_ []types.Message, o lambdakit.Outcome) { h.after(f, d, o) }
 		}
 		return m
 	})

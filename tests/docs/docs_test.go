@@ -11,8 +11,8 @@
 //	go       code of examples/ or of the test kit
 //
 // and marks follow it: exit=2 is the code that the last command ends with, s3 is
-// run when there is a local endpoint, clickhouse when there is an engine, aws and
-// terminal are not run. An ellipsis stands for what varies.
+// run when there is a local endpoint, clickhouse when there is an engine; of aws
+// and terminal only the words are tried. An ellipsis stands for what varies.
 package docs_test
 
 import (

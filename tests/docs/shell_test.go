@@ -76,7 +76,7 @@ var display = regexp.MustCompile(`(?m)^\d\S*  [\d,]+/[\d,]+ objects .*\n`)
 // run runs commands and returns what they print, and their exit code.
 func (s *shell) run(t *testing.T, commands string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir = s.dir

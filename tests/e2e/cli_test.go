@@ -152,7 +152,7 @@ func TestAnInterruptDrainsAndLeavesWholeLines(t *testing.T) {
 		write(t, filepath.Join(src, name), data)
 	}
 	interrupt := func(cmd *exec.Cmd) {
-		for range 1000 { // once rows come out, it is at work
+		for range 12_000 { // once rows come out, it is at work
 			if s, err := os.Stat(out); err == nil && s.Size() > 0 {
 				break
 			}

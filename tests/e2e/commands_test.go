@@ -120,7 +120,7 @@ func TestGenReplacesNothingUnasked(t *testing.T) {
 func TestGenThatIsInterruptedLeavesWholeObjects(t *testing.T) {
 	dir := t.TempDir()
 	interrupt := func(cmd *exec.Cmd) {
-		for range 1000 {
+		for range 12_000 {
 			if entries, _ := os.ReadDir(dir); len(entries) > 2 {
 				break
 			}

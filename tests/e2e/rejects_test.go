@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/spate-go/spate/tests/lambdakit"
 )
 
 // rejecting is a pipeline whose chain takes {"n":…} alone and whose rejects go
@@ -215,11 +216,7 @@ func TestRejectsGoToABucket(t *testing.T) {
 		}
 		lines, keys := 0, []string(nil)
 		for _, o := range page.Contents {
-			got, err := b.client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &b.name, Key: o.Key})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(got.Body)
+			text, err := lambdakit.Object(t.Context(), b.client, b.name, *o.Key)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/tests/lambdakit"
 )
 
 // sinkPipeline reads in/ of the bucket and writes to out/.
@@ -53,11 +54,11 @@ func (b *bucket) written() (rows, etags map[string]string) {
 			b.t.Fatal(err)
 		}
 		for _, o := range page.Contents {
-			out, err := b.client.GetObject(b.t.Context(), &s3.GetObjectInput{Bucket: &b.name, Key: o.Key})
+			packed, err := lambdakit.Object(b.t.Context(), b.client, b.name, *o.Key)
 			if err != nil {
 				b.t.Fatal(err)
 			}
-			z, err := gzip.NewReader(out.Body)
+			z, err := gzip.NewReader(bytes.NewReader(packed))
 			if err != nil {
 				b.t.Fatalf("%s: %v", *o.Key, err)
 			}
@@ -65,7 +66,6 @@ func (b *bucket) written() (rows, etags map[string]string) {
 			if err != nil {
 				b.t.Fatalf("%s: %v", *o.Key, err)
 			}
-			_ = out.Body.Close()
 			rows[*o.Key], etags[*o.Key] = string(data), *o.ETag
 		}
 	}

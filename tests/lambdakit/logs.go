@@ -29,7 +29,11 @@ func LogLines(ctx context.Context, cfg aws.Config, endpoint, group string) (line
 			Events    []struct{ Message string }
 			NextToken string
 		}
-		if err := askLogs(ctx, cfg, endpoint, ask, &page); err != nil {
+		err := askLogs(ctx, cfg, endpoint, ask, &page)
+		for again := 2; err != nil && again > 0; again-- { // as the SDK would: an answer may be lost
+			err = askLogs(ctx, cfg, endpoint, ask, &page)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read log group %s: %w", group, err)
 		}
 		for _, e := range page.Events {

@@ -150,7 +150,7 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 	switch {
 	case f.Status != 0:
 		if f.After {
-			forward.ServeHTTP(discard{}, r.WithContext(context.WithoutCancel(r.Context())))
+			sink(forward, r)
 		}
 		for name, values := range f.Header {
 			w.Header()[name] = values
@@ -160,14 +160,25 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 	case f.Before:
 		lost()
 	case f.After:
-		// The call is applied whether or not its sender still lives.
-		forward.ServeHTTP(discard{}, r.WithContext(context.WithoutCancel(r.Context())))
+		sink(forward, r)
 		lost()
 	case f.Cut > 0:
 		forward.ServeHTTP(&cut{ResponseWriter: w, left: f.Cut, ends: f.Ends, gone: r.Context().Done()}, r)
 	default:
 		forward.ServeHTTP(w, r)
 	}
+}
+
+// sink forwards a call whose answer is lost. It is applied whether or not its
+// sender still lives; where the endpoint's own answer is lost on the way here, that
+// is as well.
+func sink(forward http.Handler, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil && p != any(http.ErrAbortHandler) {
+			panic(p)
+		}
+	}()
+	forward.ServeHTTP(discard{}, r.WithContext(context.WithoutCancel(r.Context())))
 }
 
 // discard takes an answer that is lost.

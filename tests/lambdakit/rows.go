@@ -127,7 +127,7 @@ func (r *Rows) lines(ctx context.Context, under string) (map[string]int, error) 
 		}
 		for _, o := range page.Contents {
 			g.Go(func() error {
-				b, err := r.read(ctx, *o.Key)
+				b, err := Object(ctx, r.stack.S3, r.stack.Name, *o.Key)
 				mu.Lock()
 				defer mu.Unlock()
 				for line := range bytes.Lines(b) {
@@ -138,13 +138,4 @@ func (r *Rows) lines(ctx context.Context, under string) (map[string]int, error) 
 		}
 	}
 	return lines, g.Wait()
-}
-
-func (r *Rows) read(ctx context.Context, key string) ([]byte, error) {
-	out, err := r.stack.S3.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.stack.Name, Key: &key})
-	if err != nil {
-		return nil, err
-	}
-	defer out.Body.Close()
-	return io.ReadAll(out.Body)
 }

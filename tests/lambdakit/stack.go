@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go/logging"
 
+	"github.com/spate-go/spate/pkg/awsconfig"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 )
 
@@ -74,7 +73,7 @@ func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, err
 	if o.Visibility == 0 {
 		o.Visibility = time.Minute
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // each error is returned
+	cfg, err := awsconfig.Load(ctx, "", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type history struct {
 	current  map[string]*version   // nil: deleted
 	since    map[string]time.Time
 	serial   int
+	written  int // versions
 
 	events, twice int // that were sent, and of them those that tell what another tells
 	held          []notification
@@ -73,6 +74,7 @@ func (h *history) write(key string, records, size int) *version {
 	}
 	v.data = data.Bytes()
 	h.versions[key] = append(h.versions[key], v)
+	h.written++
 	h.put(v)
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -223,6 +224,34 @@ func TestReportsAreReadUnderTheirPrefix(t *testing.T) {
 		if _, err := awscontrol.NewReports(nil, url); err == nil || !strings.Contains(err.Error(), "is not of the form s3://bucket/prefix/") {
 			t.Errorf("%q: %v", url, err)
 		}
+	}
+}
+
+func TestAReportThatBreaksOffIsReadAgain(t *testing.T) {
+	text, err := json.Marshal(report.Report{Job: "logs", Run: 2, State: report.Completed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := answer{200, map[string]string{"Content-Length": fmt.Sprint(len(text))}, string(text[:len(text)/2])}
+	for name, c := range map[string]struct {
+		answers []answer
+		asked   int
+		reads   bool
+	}{
+		"once":     {[]answer{half, {200, nil, string(text)}}, 2, true},
+		"for ever": {[]answer{half}, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, asked, _ := service(t, c.answers...)
+			r, err := awscontrol.NewReports(s3.NewFromConfig(cfg, pathStyle), "s3://b/p/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.Report(t.Context(), "logs", 2, 1)
+			if (err == nil) != c.reads || c.reads && got.Job != "logs" || len(*asked) != c.asked {
+				t.Errorf("%+v, %v, asked %d times", got, err, len(*asked))
+			}
+		})
 	}
 }
 

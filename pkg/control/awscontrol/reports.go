@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -57,20 +58,33 @@ func (r *Reports) Put(ctx context.Context, name string, body []byte) error {
 func (r *Reports) Report(ctx context.Context, job string, run, generation int) (*report.Report, error) {
 	key := r.prefix + report.Key(job, run, generation)
 	call := fmt.Sprintf("get \"s3://%s/%s\"", r.bucket, key)
-	out, err := r.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.bucket, Key: &key})
+	text, err := r.read(ctx, key)
 	if a, ok := awsfailure.AnswerOf(err); ok && a.Status == http.StatusNotFound && a.Code != "NoSuchBucket" {
 		return nil, fmt.Errorf("%s: %w", call, control.ErrNoReport)
 	}
 	if err != nil {
 		return nil, awsfailure.Classify(ctx, err, call, nil)
 	}
-	defer out.Body.Close()
 	rep := new(report.Report)
-	if err := json.NewDecoder(out.Body).Decode(rep); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	if err := json.Unmarshal(text, rep); err != nil {
 		return nil, fmt.Errorf("%s: %w", call, err)
 	}
 	return rep, nil
+}
+
+// read returns what an object holds. A body that breaks off is read again: the SDK
+// repeats a call only up to its headers.
+func (r *Reports) read(ctx context.Context, key string) ([]byte, error) {
+	const tries = 3 // as many as the SDK makes
+	for n := 1; ; n++ {
+		out, err := r.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &r.bucket, Key: &key})
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(out.Body)
+		_ = out.Body.Close() // it was read
+		if err == nil || n == tries || ctx.Err() != nil {
+			return text, err
+		}
+	}
 }

@@ -89,33 +89,41 @@ func counts(t *testing.T, h Harness) {
 	h.settles(t, f, 0, 0, 0)
 	send(t, f, messages(5)...)
 	h.settles(t, f, 5, 0, 0)
-	run(t, f, 1, func(context.Context, feed.Delivery) error { <-release; return nil })
+	run(t, f, 1, func(ctx context.Context, d feed.Delivery) error {
+		if h.Lease > 0 { // it may take a while to be counted
+			if err := d.Extend(ctx, h.Wait); err != nil {
+				t.Errorf("Extend: %v", err)
+			}
+		}
+		<-release
+		return nil
+	})
 	h.settles(t, f, 4, 1, 0)
 	close(release)
 	h.settles(t, f, 0, 0, 0)
 }
 
 func cancelled(t *testing.T, h Harness) {
-	f, m, got := h.Open(t, 2), messages(1)[0], &log{}
-	send(t, f, m)
-	times := 3 // more often than the cap
+	limit, times := 2, 3 // more often than the cap
 	if h.CountsCancelled {
-		times = 1
+		limit, times = 2+h.ExtraReceives, 1
 	}
+	f, m, got := h.Open(t, limit), messages(1)[0], &log{}
+	send(t, f, m)
 	for n := 1; n <= times; n++ {
 		stop := run(t, f, 1, func(ctx context.Context, d feed.Delivery) error {
 			got.add(d)
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		h.eventually(t, "it is delivered", func() bool { return len(got.of(m.ID)) == n })
+		h.eventually(t, "it is delivered", func() bool { return len(got.of(m.ID)) >= n })
 		stop()
 		if !h.CountsCancelled {
 			h.settles(t, f, 1, 0, 0)
 		}
 	}
 	run(t, f, 1, func(_ context.Context, d feed.Delivery) error { got.add(d); return nil })
-	h.eventually(t, "it comes again", func() bool { return len(got.of(m.ID)) == times+1 })
+	h.eventually(t, "it comes again", func() bool { return len(got.of(m.ID)) > times })
 	h.settles(t, f, 0, 0, 0)
 	most := 1 + h.ExtraReceives
 	if h.CountsCancelled {

@@ -88,7 +88,7 @@ func noDelay(t *testing.T, h Harness) {
 		}
 		return nil
 	})
-	h.eventually(t, "it is delivered three times", func() bool { return len(got.of(m.ID)) == 3 })
+	h.eventually(t, "it is delivered three times", func() bool { return len(got.of(m.ID)) >= 3 })
 	h.settles(t, f, 0, 0, 0)
 	for i, d := range got.of(m.ID) {
 		if d.Receives < i+1 || d.Receives > i+1+h.ExtraReceives {
@@ -162,6 +162,6 @@ func lastChance(t *testing.T, h Harness) {
 		}
 		return nil
 	})
-	h.eventually(t, "it gets its last delivery", func() bool { return len(got.of(m.ID)) == 3 })
+	h.eventually(t, "it gets its last delivery", func() bool { return len(got.of(m.ID)) >= 3 })
 	h.settles(t, f, 0, 0, 0)
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/spate-go/spate/pkg/awsconfig"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 	"github.com/spate-go/spate/pkg/ledger/ledgertest"
@@ -38,7 +38,7 @@ func endpointOf(t *testing.T, schema func(table string) *dynamodb.CreateTableInp
 			t.Setenv(k, v)
 		}
 	}
-	cfg, err := config.LoadDefaultConfig(t.Context())
+	cfg, err := awsconfig.Load(t.Context(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

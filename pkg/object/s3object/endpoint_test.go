@@ -63,7 +63,7 @@ func store(t *testing.T, client *s3.Client, way, bucket, prefix string) objectte
 	bodies := &counting{HTTPClient: client.Options().HTTPClient}
 	counted := s3.New(client.Options(), func(o *s3.Options) { o.HTTPClient = bodies })
 	s := objecttest.Store{
-		Bucket: s3object.New(counted, bucket, prefix, s3object.Options{}),
+		Bucket: patient{s3object.New(counted, bucket, prefix, s3object.Options{})},
 		Prefix: prefix,
 		Put: func(key string, data []byte) {
 			if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(data)}); err != nil {
@@ -78,7 +78,7 @@ func store(t *testing.T, client *s3.Client, way, bucket, prefix string) objectte
 		Held: func() int { return int(bodies.open.Load()) },
 	}
 	if way == sdk {
-		s.Bucket = s3object.New(wrapped{counted}, bucket, prefix, s3object.Options{})
+		s.Bucket = patient{s3object.New(wrapped{counted}, bucket, prefix, s3object.Options{})}
 		return s
 	}
 	// The first GET is the SDK's all the same.

@@ -1,18 +1,20 @@
 package s3sink_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/awsconfig"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 	"github.com/spate-go/spate/pkg/sink/sinktest"
@@ -33,7 +35,7 @@ func endpoint(t *testing.T) (*s3.Client, string) {
 			t.Setenv(k, v)
 		}
 	}
-	cfg, err := config.LoadDefaultConfig(t.Context())
+	cfg, err := awsconfig.Load(t.Context(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,21 +58,34 @@ func objects(t *testing.T, client *s3.Client, bucket, prefix string) (data map[s
 			t.Fatal(err)
 		}
 		for _, o := range page.Contents {
-			out, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: o.Key})
-			if err != nil {
-				t.Fatalf("get %q: %v", *o.Key, err)
-			}
-			if data[*o.Key], err = io.ReadAll(out.Body); err != nil {
-				t.Fatal(err)
-			}
-			_ = out.Body.Close()
+			data[*o.Key] = get(t, client, bucket, *o.Key)
 			etags[*o.Key] = aws.ToString(o.ETag)
-			if out.ContentEncoding != nil {
-				t.Errorf("%s: Content-Encoding %s", *o.Key, *out.ContentEncoding)
-			}
 		}
 	}
 	return data, etags
+}
+
+// get reads an object. The SDK repeats the call, but not what broke off behind it.
+func get(t *testing.T, client *s3.Client, bucket, key string) []byte {
+	t.Helper()
+	var broken error
+	for range 3 {
+		out, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+		if err != nil {
+			t.Fatalf("get %q: %v", key, err)
+		}
+		if out.ContentEncoding != nil {
+			t.Errorf("%s: Content-Encoding %s", key, *out.ContentEncoding)
+		}
+		data, err := io.ReadAll(out.Body)
+		_ = out.Body.Close() // it was read
+		if err == nil {
+			return data
+		}
+		broken = err
+	}
+	t.Fatalf("read %q: %v", key, broken)
+	return nil
 }
 
 func TestConformanceOnEndpoint(t *testing.T) {
@@ -118,16 +133,34 @@ func TestKeysOfAnyPartitionAreWrittenToEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := block(0, 0, rows...)
-	write(t, s, b)
+	b, retried := block(0, 0, rows...), sink.Retry(s, sink.RetryOptions{})
+	write(t, retried, b)
 	data, etags := objects(t, client, bucket, "p q+/")
 	if got := strings.Split(strings.TrimSuffix(string(contents(t, data)), "\n"), "\n"); !slices.Equal(got, rows) {
 		t.Errorf("%d rows, want %d", len(got), len(rows))
 	}
-	write(t, s, b)
+	write(t, retried, b)
 	if _, again := objects(t, client, bucket, "p q+/"); len(again) != len(names) || fmt.Sprint(again) != fmt.Sprint(etags) {
 		t.Errorf("after a repeat: %v\nbefore: %v", again, etags)
 	}
+}
+
+// begun keeps the ids of uploads in parts: of one whose id never came nobody can
+// do away with what is left.
+type begun struct {
+	s3sink.API
+	mu  sync.Mutex
+	ids map[string]bool // guarded by mu
+}
+
+func (b *begun) CreateMultipartUpload(ctx context.Context, in *s3.CreateMultipartUploadInput, o ...func(*s3.Options)) (*s3.CreateMultipartUploadOutput, error) {
+	out, err := b.API.CreateMultipartUpload(ctx, in, o...)
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ids[aws.ToString(out.UploadId)] = true
+	}
+	return out, err
 }
 
 // TestFaultsLeaveNoUploadOnEndpoint is TestNoSingleFaultShows for the calls of an
@@ -135,24 +168,30 @@ func TestKeysOfAnyPartitionAreWrittenToEndpoint(t *testing.T) {
 func TestFaultsLeaveNoUploadOnEndpoint(t *testing.T) {
 	client, bucket := endpoint(t)
 	rows := strings.Repeat("0123456789", 1<<20+1)
-	open := func() int {
+	uploads := &begun{API: client, ids: map[string]bool{}}
+	open := func() (n int) {
 		out, err := client.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: &bucket})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(out.Uploads)
+		for _, u := range out.Uploads {
+			if uploads.ids[aws.ToString(u.UploadId)] {
+				n++
+			}
+		}
+		return n
 	}
-	begun, err := client.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &bucket, Key: aws.String("k")})
+	made, err := uploads.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: &bucket, Key: aws.String("k")})
 	if err != nil || open() != 1 {
 		t.Fatalf("the endpoint lists %d uploads, and one is open: %v", open(), err)
 	}
-	if _, err := client.AbortMultipartUpload(t.Context(), &s3.AbortMultipartUploadInput{Bucket: &bucket, Key: aws.String("k"), UploadId: begun.UploadId}); err != nil {
+	if _, err := client.AbortMultipartUpload(t.Context(), &s3.AbortMultipartUploadInput{Bucket: &bucket, Key: aws.String("k"), UploadId: made.UploadId}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"part", "complete"} {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, applied %t", name, applied), func(t *testing.T) {
-				f := &faulty{API: client, name: name, applied: applied}
+				f := &faulty{API: uploads, name: name, applied: applied}
 				s, err := s3sink.New(f, bucket, s3sink.Options{Prefix: fmt.Sprintf("%s-%t/", name, applied), PartSize: 5 << 20})
 				if err != nil {
 					t.Fatal(err)
@@ -161,7 +200,7 @@ func TestFaultsLeaveNoUploadOnEndpoint(t *testing.T) {
 					t.Error("no error")
 				}
 				f.name = ""
-				write(t, s, block(0, 0, rows))
+				write(t, sink.Retry(s, sink.RetryOptions{}), block(0, 0, rows))
 				if n := open(); n != 0 {
 					t.Errorf("%d uploads are open", n)
 				}

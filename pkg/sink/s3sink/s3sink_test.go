@@ -40,7 +40,7 @@ func block(segment, part int, rows ...string) *sink.Block {
 	}
 }
 
-func write(t *testing.T, s *s3sink.Sink, blocks ...*sink.Block) {
+func write(t *testing.T, s sink.Sink, blocks ...*sink.Block) {
 	t.Helper()
 	for _, b := range blocks {
 		if err := s.Write(t.Context(), b); err != nil {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,25 +46,65 @@ func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
 
 var escape = regexp.MustCompile(`\x1b\[([0-9;?]*)([A-Za-z])`)
 
+// shown is a display on a terminal, and all that it wrote.
+type shown struct {
+	*progress.Display
+	at atomic.Pointer[progress.Snapshot]
+
+	mu  sync.Mutex
+	out bytes.Buffer // guarded by mu
+}
+
+func (s *shown) written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.String()
+}
+
+// collect takes what comes out of the terminal until its other side is closed.
+func (s *shown) collect(screen io.Reader) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := screen.Read(buf)
+		s.mu.Lock()
+		s.out.Write(buf[:n])
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// draws waits until the snapshot is drawn: text is in what comes from now on.
+func (s *shown) draws(t *testing.T, at progress.Snapshot, text string) {
+	t.Helper()
+	before := len(s.written())
+	s.at.Store(&at)
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(plain(s.written()[before:]), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q is not drawn", text)
+		}
+	}
+}
+
 // show runs a display on a terminal and returns all that it wrote.
-func show(t *testing.T, columns uint16, during func(d *progress.Display, at *atomic.Pointer[progress.Snapshot])) string {
+func show(t *testing.T, columns uint16, during func(s *shown)) string {
 	t.Helper()
 	screen, tty := terminal(t, columns)
-	var out bytes.Buffer
+	s := new(shown)
+	s.at.Store(&progress.Snapshot{})
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(&out, screen) // ends with an error when the other side closes
+		s.collect(screen)
 	}()
-	var at atomic.Pointer[progress.Snapshot]
-	at.Store(&progress.Snapshot{})
-	d := progress.Start(tty, progress.Auto, func() progress.Snapshot { return *at.Load() }, progress.Options{Refresh: 5 * time.Millisecond})
-	during(d, &at)
-	d.Stop()
-	_, _ = io.WriteString(d, "after\n")
+	s.Display = progress.Start(tty, progress.Auto, func() progress.Snapshot { return *s.at.Load() }, progress.Options{Refresh: 5 * time.Millisecond})
+	during(s)
+	s.Stop()
+	_, _ = io.WriteString(s, "after\n")
 	_ = tty.Close()
 	<-read
-	return out.String()
+	return s.written()
 }
 
 // plain is what was written without the movements of the cursor.
@@ -75,16 +116,14 @@ func TestBarsOnATerminal(t *testing.T) {
 	growing := progress.Snapshot{
 		ListedObjects: 5000, DoneObjects: 1204, FailedObjects: 3, ListedBytes: 2000 * mib, DoneBytes: 512 * mib, Records: 2_100_000, Listing: true,
 	}
-	got := plain(show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
-		at.Store(&growing)
-		time.Sleep(50 * time.Millisecond)
-		_, _ = io.WriteString(d, "a warning\n")
-		time.Sleep(50 * time.Millisecond)
+	got := plain(show(t, 120, func(s *shown) {
+		s.draws(t, growing, "1,204/5,000+ objects")
+		_, _ = io.WriteString(s, "a warning\n")
+		s.draws(t, growing, "1,204/5,000+ objects")
 		complete := growing
 		complete.Listing, complete.DoneObjects, complete.DoneBytes, complete.Halted = false, 4997, 2000*mib, "denied"
-		at.Store(&complete)
-		time.Sleep(50 * time.Millisecond)
-		_, _ = io.WriteString(d, "a last warning\n")
+		s.draws(t, complete, "4,997/5,000 objects")
+		_, _ = io.WriteString(s, "a last warning\n")
 	}))
 	if bar := regexp.MustCompile(`objects  \[=+>-+\] 1,204/5,000\+ objects  3 failed`); !bar.MatchString(got) {
 		t.Errorf("no bar looks like %s", bar)
@@ -135,12 +174,12 @@ func after(written string) []string {
 }
 
 func TestBarsGiveWayToTheLastLine(t *testing.T) {
-	got := after(show(t, 120, func(d *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
-		at.Store(&progress.Snapshot{ListedObjects: 9, DoneObjects: 4, ListedBytes: 90, DoneBytes: 40})
-		time.Sleep(30 * time.Millisecond)
-		_, _ = io.WriteString(d, "a warning\n")
-		time.Sleep(30 * time.Millisecond)
-		_, _ = io.WriteString(d, "a last warning\n")
+	at := progress.Snapshot{ListedObjects: 9, DoneObjects: 4, ListedBytes: 90, DoneBytes: 40}
+	got := after(show(t, 120, func(s *shown) {
+		s.draws(t, at, "4/9 objects")
+		_, _ = io.WriteString(s, "a warning\n")
+		s.draws(t, at, "4/9 objects")
+		_, _ = io.WriteString(s, "a last warning\n")
 	}))
 	if len(got) != 5 || got[0] != "a warning" || got[1] != "a last warning" || !strings.Contains(got[2], "s  4/9 objects  44%") || got[3] != "after" {
 		t.Errorf("the terminal shows\n%s", strings.Join(got, "\n"))
@@ -161,9 +200,8 @@ func TestPlainHasNoBarsOnATerminalEither(t *testing.T) {
 }
 
 func TestBarsFitANarrowTerminal(t *testing.T) {
-	got := plain(show(t, 40, func(_ *progress.Display, at *atomic.Pointer[progress.Snapshot]) {
-		at.Store(&progress.Snapshot{ListedObjects: 5_000_000, DoneObjects: 1_204_000, ListedBytes: 1 << 42, DoneBytes: 1 << 41})
-		time.Sleep(50 * time.Millisecond)
+	got := plain(show(t, 40, func(s *shown) {
+		s.draws(t, progress.Snapshot{ListedObjects: 5_000_000, DoneObjects: 1_204_000, ListedBytes: 1 << 42, DoneBytes: 1 << 41}, "1,204,000")
 	}))
 	lines := strings.Split(strings.TrimSuffix(got, "after\n"), "\n")
 	for _, line := range lines[:len(lines)-2] { // the last line may wrap: it is printed once
@@ -174,7 +212,7 @@ func TestBarsFitANarrowTerminal(t *testing.T) {
 }
 
 func TestBarsSurviveAnEmptyJob(t *testing.T) {
-	got := plain(show(t, 80, func(*progress.Display, *atomic.Pointer[progress.Snapshot]) { time.Sleep(30 * time.Millisecond) }))
+	got := plain(show(t, 80, func(s *shown) { s.draws(t, progress.Snapshot{}, "objects") }))
 	if !strings.Contains(got, "0/0 objects") || strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Errorf("got %s", got)
 	}
