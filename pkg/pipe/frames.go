@@ -221,11 +221,9 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 
 // transform runs the chain when a thread is free. Waiting for a sink holds none.
 func (r *run) transform(ctx context.Context, b *chain.Batch) error {
-	select {
-	case r.threads <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := r.threads.acquire(ctx, r.turn); err != nil {
+		return err
 	}
-	defer func() { <-r.threads }()
+	defer r.threads.release()
 	return r.w.chain.Process(b, &r.out)
 }

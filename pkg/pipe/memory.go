@@ -62,6 +62,7 @@ func (e *growError) Error() string {
 // that they have seen.
 func (p *Pipe) admit(ctx context.Context, s series) (Result, error) {
 	s.once()
+	s.turn = p.turns.Add(1)
 	f := p.floor
 	for {
 		res, err := p.under(ctx, s, f)

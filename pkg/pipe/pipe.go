@@ -63,7 +63,8 @@ type Config struct {
 // Pipe reads units. Its methods may be called concurrently.
 type Pipe struct {
 	config    Config
-	threads   chan struct{} // its capacity is the bound
+	threads   threads
+	turns     atomic.Int64 // of the series so far
 	metrics   metrics
 	limits    []sink.Limits // of each sink
 	floor     floor         // that a series begins under
@@ -96,7 +97,7 @@ func New(c Config) *Pipe {
 	return &Pipe{
 		outputs:   outputs,
 		config:    c,
-		threads:   make(chan struct{}, c.Threads),
+		threads:   threads{free: c.Threads},
 		metrics:   newMetrics(c, limits),
 		limits:    limits,
 		rejecting: rejecting,

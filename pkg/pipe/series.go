@@ -45,6 +45,7 @@ type Result struct {
 type series struct {
 	Reading
 	number  int
+	turn    int64 // among the process's series
 	members []member
 	// found records a fault, durably, before any later block is written.
 	found func(context.Context, unit.Fault) error

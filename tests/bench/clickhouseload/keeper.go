@@ -18,6 +18,7 @@ type insert struct {
 	uri    string
 	header http.Header
 	body   []byte
+	chunks bool // it came in chunks
 }
 
 // keeper is a proxy that keeps the inserts that pass it.
@@ -49,7 +50,7 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	i := insert{r.URL.RequestURI(), r.Header.Clone(), body}
+	i := insert{r.URL.RequestURI(), r.Header.Clone(), body, r.ContentLength < 0}
 	if strings.HasPrefix(r.URL.Query().Get("query"), "INSERT") {
 		k.mu.Lock()
 		k.inserts = append(k.inserts, i)
@@ -71,6 +72,9 @@ func (k *keeper) forward(ctx context.Context, i insert) (*http.Response, error) 
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, k.engine+i.uri, bytes.NewReader(i.body))
 	if err != nil {
 		return nil, err
+	}
+	if i.chunks {
+		req.ContentLength = -1
 	}
 	req.Header = i.header.Clone()
 	return http.DefaultTransport.RoundTrip(req)
