@@ -118,7 +118,7 @@ func (c *Config) checkClickHouse(p *problems, path string, s *ClickHouseSinkConf
 
 // checkColumns finds what is wrong with the columns and with the form of rows.
 func (c *Config) checkColumns(p *problems, path string, s *ClickHouseSinkConfig) {
-	lines := s.Format == string(clickhousesink.JSONEachRow)
+	lines := s.lines()
 	switch {
 	case lines && s.Columns != nil:
 		p.add(path+".columns", "goes with rows that are made here, and json_each_row sends records as they are: name members by select or rename")

@@ -106,6 +106,9 @@ func TestSegmentsThatASinkJoinsNeedMemory(t *testing.T) {
 		if enough := err == nil || !strings.Contains(err.Error(), "pipeline.memory"); enough != want {
 			t.Errorf("%s: %v", segments, err)
 		}
+		if text := fmt.Sprint(err); !want && (!strings.Contains(text, "MiB that one unit needs") || !strings.Contains(text, "set fewer segments")) {
+			t.Errorf("it says neither in MiB how much nor which key: %v", err)
+		}
 	}
 }
 

@@ -35,37 +35,37 @@ func openTable(ctx context.Context, c *Config, p Pipeline, s *ClickHouseSinkConf
 	if err := c.fits(p, s); err != nil {
 		return nil, err
 	}
-	o := s.options()
+	t, o := &clickHouseTable{}, s.options()
 	o.Types = p.Columns
-	for _, pair := range s.Columns {
-		o.Columns = append(o.Columns, pair.Key)
+	made := p.Chain == nil && !c.passesRaw()
+	if made {
+		members, known := exprchain.Members(c.steps(), c.chainOptions())
+		o.Choose = func(table []clickhousesink.Column) (names []string, defaults bool, err error) {
+			t.fillFrom(s, table, members, known)
+			return t.choose(s, table)
+		}
 	}
-	opened, err := clickhousesink.New(ctx, o)
-	if err != nil {
+	var err error
+	if t.Sink, err = clickhousesink.New(ctx, o); err != nil {
 		return nil, err
 	}
-	t := &clickHouseTable{Sink: opened}
-	if p.Chain != nil || c.passesRaw() {
-		return t, nil
-	}
-	members, known := exprchain.Members(c.steps(), c.chainOptions())
-	again := t.fillFrom(s, members, known)
-	if again, err = t.adapt(&o, again); err == nil && again {
-		_ = opened.Close() // it has written nothing
-		t.Sink, err = clickhousesink.New(ctx, o)
-	}
-	if err == nil && o.Format != clickhousesink.JSONEachRow {
-		err = t.makeRows(o.Defaults)
+	if made && !s.lines() {
+		err = t.makeRows()
 	}
 	if err != nil {
-		return nil, errors.Join(err, opened.Close())
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
+// lines reports whether rows travel as the JSON that they are.
+func (s *ClickHouseSinkConfig) lines() bool {
+	return s.Format == string(clickhousesink.JSONEachRow)
+}
+
 // fits refuses rows that are of another form than the table takes.
 func (c *Config) fits(p Pipeline, s *ClickHouseSinkConfig) error {
-	lines := s.Format == string(clickhousesink.JSONEachRow)
+	lines := s.lines()
 	switch {
 	case p.Chain != nil && p.Columns == nil && !lines:
 		return errors.New("the chain is written in Go, and nothing says what its rows are: set Pipeline.Columns to those of its clickhouse.Encoder, or format: json_each_row for lines of JSON")
@@ -77,64 +77,69 @@ func (c *Config) fits(p Pipeline, s *ClickHouseSinkConfig) error {
 	return nil
 }
 
-// fillFrom settles what the columns are made of, and reports whether these are
-// other columns than the sink was opened with.
-func (t *clickHouseTable) fillFrom(s *ClickHouseSinkConfig, members []string, known bool) (others bool) {
-	if s.Columns != nil {
-		for _, pair := range s.Columns {
-			t.fills = append(t.fills, fill{pair.Key, pair.Value})
-		}
-		return false
+// fillFrom settles what the columns are made of, of those of the table.
+func (t *clickHouseTable) fillFrom(s *ClickHouseSinkConfig, table []clickhousesink.Column, members []string, known bool) {
+	for _, pair := range s.Columns {
+		t.fills = append(t.fills, fill{pair.Key, pair.Value})
 	}
-	left := slices.Clone(members)
-	for _, column := range t.Description().Columns {
+	if s.Columns != nil {
+		return
+	}
+	used := map[string]bool{}
+	for _, column := range table {
+		// A column of a Nested is called after the member that holds its own.
+		head, _, nested := strings.Cut(column.Name, ".")
 		switch {
-		case !column.Used:
+		case !column.Fillable():
 		case !known:
 			t.fills = append(t.fills, fill{column.Name, exprchain.MemberPath(column.Name)})
 		case slices.Contains(members, column.Name):
 			t.fills = append(t.fills, fill{column.Name, whole(column.Name)})
-			left = slices.DeleteFunc(left, func(m string) bool { return m == column.Name })
-		default:
-			others = true
+			used[column.Name] = true
+		case nested && slices.Contains(members, head):
+			t.fills = append(t.fills, fill{column.Name, exprchain.MemberPath(column.Name)})
+			used[head] = true
 		}
 	}
-	if known {
-		t.unused = left
+	for _, m := range members {
+		if known && !used[m] {
+			t.unused = append(t.unused, m)
+		}
 	}
-	return others
 }
 
-// adapt puts into o what the table's columns ask for, and reports whether the
-// sink has to be opened again for it.
-func (t *clickHouseTable) adapt(o *clickhousesink.Options, others bool) (again bool, err error) {
-	if len(t.fills) == 0 {
-		d := t.Description()
-		return false, fmt.Errorf("no member of the rows is a column of %s.%s: they have %s", d.Database, d.Table, strings.Join(t.unused, ", "))
+// choose are the columns that are filled, and whether the server is to fill some
+// of them where a record has nothing.
+func (t *clickHouseTable) choose(s *ClickHouseSinkConfig, table []clickhousesink.Column) (names []string, defaults bool, err error) {
+	unused := strings.Join(t.unused, ", ")
+	switch skip := s.Settings[skipUnknown]; {
+	case len(t.fills) == 0 && len(t.unused) > 0:
+		return nil, false, fmt.Errorf("no member of the rows is a column of %s: they have %s", s.Table, unused)
+	case s.lines() && len(t.unused) > 0 && (skip == "" || skip == "0" || skip == "false"):
+		return nil, false, fmt.Errorf("no column of %s takes %s, and the server refuses lines of JSON that have more than columns: drop them from the chain's rows, or set settings: {%s: \"1\"}",
+			s.Table, unused, skipUnknown)
 	}
-	if others {
-		o.Columns = nil
-		for _, f := range t.fills {
-			o.Columns = append(o.Columns, f.column)
-		}
+	for _, f := range t.fills {
+		i := slices.IndexFunc(table, func(c clickhousesink.Column) bool { return c.Name == f.column })
+		names = append(names, f.column)
+		defaults = defaults || i >= 0 && table[i].Kind == "DEFAULT"
 	}
-	if o.Format == "" || o.Format == clickhousesink.RowBinary {
-		for _, column := range t.Description().Columns {
-			if column.Kind == "DEFAULT" && slices.ContainsFunc(t.fills, func(f fill) bool { return f.column == column.Name }) {
-				o.Defaults = true
-			}
-		}
-	}
-	return others || o.Defaults, nil
+	return names, defaults && (s.Format == "" || s.Format == string(clickhousesink.RowBinary)), nil
 }
+
+// skipUnknown is the setting by which the server leaves out what has no column.
+const skipUnknown = "input_format_skip_unknown_fields"
 
 // makeRows makes the encoder for the columns that the sink has.
-func (t *clickHouseTable) makeRows(defaults bool) error {
-	zone, err := t.Description().Zone()
-	if err != nil {
-		return err
+func (t *clickHouseTable) makeRows() (err error) {
+	rows := t.Rows()
+	o := clickhouse.RowOptions{Defaults: rows.Defaults}
+	if slices.ContainsFunc(rows.Columns, func(c clickhouse.Column) bool { return c.Type.Zoneless() }) {
+		if o.Zone, err = t.Description().Zone(); err != nil {
+			return err
+		}
 	}
-	t.rows, err = clickhouse.NewRowEncoder(t.Sink.Columns(), clickhouse.RowOptions{Zone: zone, Defaults: defaults})
+	t.rows, err = clickhouse.NewRowEncoder(rows.Columns, o)
 	return err
 }
 

@@ -10,8 +10,8 @@
 //
 // A row has a value for each column. What is absent is NULL where the column is
 // Nullable and the type's default elsewhere, as the server has it for fields that
-// it is not given; with RowOptions.Defaults it is the column's DEFAULT. JSON null
-// is NULL, and an error where the column is not Nullable.
+// it is not given; with RowOptions.Defaults it is the column's DEFAULT, if there is
+// one. JSON null is NULL, and an error where the column is not Nullable.
 //
 //	type               takes
 //	(U)Int8 … 256      whole numbers, however they are written (1e3, 5.0), also in a
@@ -90,7 +90,8 @@ type Column struct {
 	Name string
 	Type *Type
 	// Default is the kind of the column's default, as the server says it: "",
-	// DEFAULT or EPHEMERAL. It is for who chooses columns; rows do not differ.
+	// DEFAULT or EPHEMERAL. It is for who chooses columns; only rows with
+	// RowOptions.Defaults differ.
 	Default string
 }
 

@@ -71,6 +71,35 @@ func (n *Native) add(s *shape, column int) {
 	}
 }
 
+// Fit is how many rows, and bytes of them, make a block of at most twice size, one
+// row aside: where NULL is there is room for a value too, and where an array is
+// for its end.
+func (n *Native) Fit(size int) (rows, bytes int) {
+	pad, gain := 0, 0
+	for i := range n.columns {
+		p, g := n.columns[i].shape.growth()
+		pad, gain = pad+p, max(gain, g)
+	}
+	return size / max(pad, 1), size / (1 + gain)
+}
+
+// growth is how many bytes a value may have more in a block than in its row, and
+// how many more each byte of an array may have.
+func (s *shape) growth() (pad, gain int) {
+	for _, p := range s.parts {
+		more, g := p.growth()
+		pad, gain = pad+more, max(gain, g)
+	}
+	switch s.op {
+	case opOptional:
+		pad += len(s.zero)
+	case opList:
+		pad, gain = 8, pad+gain
+	case opFixed, opBytes, opRecord:
+	}
+	return pad, gain
+}
+
 // Append appends one block of the count rows that rows holds.
 func (n *Native) Append(dst, rows []byte, count int) ([]byte, error) {
 	clear(n.at)

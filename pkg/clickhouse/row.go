@@ -10,7 +10,8 @@ type RowOptions struct {
 	// Zone is of DateTime columns that have none of their own. Nil: UTC.
 	Zone *time.Location
 	// Defaults makes rows of RowBinaryWithDefaults, in which a value that is
-	// absent is what the column's DEFAULT makes. False: RowBinary.
+	// absent is what the column's DEFAULT makes; of a column without one it is the
+	// type's default. False: RowBinary.
 	Defaults bool
 }
 
@@ -55,12 +56,15 @@ func (e *RowEncoder) Append(dst []byte, values [][]byte) ([]byte, error) {
 	for i, c := range e.coders {
 		raw := values[i]
 		if e.defaults {
-			if raw == nil {
+			// Of a column that has no DEFAULT the server would make zero bytes, and 0 need
+			// not be a value of an Enum.
+			if raw == nil && e.columns[i].Default != "" {
 				dst = append(dst, 1)
 				continue
 			}
 			dst = append(dst, 0)
-		} else if raw == nil {
+		}
+		if raw == nil {
 			dst = c.zero(dst)
 			continue
 		}

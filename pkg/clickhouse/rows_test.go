@@ -18,6 +18,9 @@ func table(t testing.TB, pairs ...string) clickhouse.Columns {
 
 func TestRowsWithDefaults(t *testing.T) {
 	cols := table(t, "id", "UInt8", "name", "String", "maybe", "Nullable(UInt8)", "list", "Array(String)")
+	for i := range cols {
+		cols[i].Default = "DEFAULT"
+	}
 	e := encoder(t, cols, clickhouse.RowOptions{Defaults: true})
 	rows := clickhouse.Rows{Columns: cols, Defaults: true}
 	for _, c := range []struct {
@@ -56,6 +59,17 @@ func TestRowsWithDefaults(t *testing.T) {
 				t.Errorf("%q is taken for a row", row[:cut])
 			}
 		}
+	}
+}
+
+// The server makes zero bytes of a default that nothing gives, which no Enum
+// without a 0 can hold: from then on it cannot read the table.
+func TestTheTypesDefaultIsWrittenWhereAColumnHasNone(t *testing.T) {
+	cols := table(t, "id", "UInt8", "level", "Enum8('low' = -2, 'high' = 3)", "pair", "Tuple(Enum16('a' = 5), String)", "maybe", "Nullable(Enum8('x' = 1))")
+	cols[0].Default = "DEFAULT"
+	row, err := encoder(t, cols, clickhouse.RowOptions{Defaults: true}).Append(nil, make([][]byte, len(cols)))
+	if want := "\x01\x00\xfe\x00\x05\x00\x00\x00\x01"; err != nil || string(row) != want {
+		t.Errorf("row %q, %v: want %q", row, err, want)
 	}
 }
 

@@ -21,6 +21,9 @@ func (t *Type) Name() string { return t.name }
 // they differ.
 func (t *Type) Width() int { return t.shape.width }
 
+// AppendZero appends the type's default as a row has it.
+func (t *Type) AppendZero(dst []byte) []byte { return t.coder.zero(dst) }
+
 // Nullable reports whether NULL is one of the values.
 func (t *Type) Nullable() bool {
 	for t.wraps() {
@@ -31,6 +34,9 @@ func (t *Type) Nullable() bool {
 	}
 	return false
 }
+
+// Zoneless reports whether it is a time that names no zone, or holds one.
+func (t *Type) Zoneless() bool { return t.zones }
 
 // Scalar is the type without LowCardinality, Nullable and
 // SimpleAggregateFunction around it.

@@ -124,6 +124,29 @@ func TestAStructIsTheRowOfItsJSON(t *testing.T) {
 	}
 }
 
+// Keys that differ in Go may not in the column, and equal maps are equal rows.
+func TestKeysOfTheSameBytesHaveAnOrderToo(t *testing.T) {
+	e, err := clickhouse.NewEncoder[struct {
+		M map[string]int64 `ch:"m,type=Map(Float64, Int64)"`
+	}]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for range 100 {
+		row, err := e.Append(nil, &struct {
+			M map[string]int64 `ch:"m,type=Map(Float64, Int64)"`
+		}{map[string]int64{"1": 1, "1.0": 2, "1e0": 3, "10e-1": 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[string(row)] = true
+	}
+	if len(rows) != 1 {
+		t.Errorf("one map makes %d rows", len(rows))
+	}
+}
+
 func TestAFieldThatDoesNotFitIsRefused(t *testing.T) {
 	e, err := clickhouse.NewEncoder[everything]()
 	if err != nil {

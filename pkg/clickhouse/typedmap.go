@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"reflect"
@@ -82,7 +83,10 @@ func (s *pairs) collect(m reflect.Value, key, value appender) (err error) {
 		s.ends = append(s.ends, e)
 	}
 	slices.SortFunc(s.ends, func(a, b pair) int {
-		return bytes.Compare(s.buf[a.start:a.value], s.buf[b.start:b.value])
+		return cmp.Or(
+			bytes.Compare(s.buf[a.start:a.value], s.buf[b.start:b.value]),
+			bytes.Compare(s.buf[a.value:a.end], s.buf[b.value:b.end]), // two keys may be of the same bytes
+		)
 	})
 	return nil
 }

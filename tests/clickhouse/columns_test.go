@@ -38,6 +38,14 @@ func TestColumnsAreFilledFromWhereTheFileSays(t *testing.T) {
 			"SELECT n.a, n.b FROM t", "[1,2]\t['x','y']",
 		},
 		{
+			"Nested, of a select", "`n.a` Array(UInt8), `n.b` Array(String)", `{"n":{"a":[1,2],"b":["x","y"]},"m":1}` + "\n", "", decode + "chain: [{select: [n]}]\n",
+			"SELECT n.a, n.b FROM t", "[1,2]\t['x','y']",
+		},
+		{
+			"left out, of whatever type they are", "a UInt8, v Variant(UInt8, String), s AggregateFunction(sum, UInt64)", `{"a":1,"v":2}` + "\n", "",
+			decode + "chain: [{select: [a]}]\n", "SELECT a, v IS NULL, finalizeAggregation(s) FROM t", "1\t1\t0",
+		},
+		{
 			"settings and the server's own gathering", "a UInt8", `{"a":1}` + "\n",
 			", async_insert: wait, settings: {max_insert_threads: '1'}", decode, "SELECT a FROM t", "1",
 		},

@@ -16,6 +16,7 @@ type exception struct {
 	status int
 	code   int // the server's; 0: it gave none, so it may be no ClickHouse
 	text   string
+	view   bool // it is a materialized view's, not the table's own
 }
 
 func (e *exception) Error() string {
@@ -55,7 +56,8 @@ func (a *answer) fault(hide func(string) string) *exception {
 	if code == 0 && a.status == http.StatusOK {
 		return nil
 	}
-	return &exception{a.status, code, hide(tidy(text))}
+	// What is shown of a text is its beginning, and views stand at the end.
+	return &exception{a.status, code, tidy(hide(string(text))), bytes.Contains(text, []byte("pushing to view"))}
 }
 
 // empty reports whether an insert's answer is the one that says it is stored: no
@@ -76,8 +78,8 @@ func (a *answer) empty() bool {
 // tidy is a message on one line, without what code and version say already, and
 // without the table's id, which is another on each replica: what is written down
 // of a refused row is the same each time.
-func tidy(text []byte) string {
-	s := strings.ToValidUTF8(string(text[:min(len(text), 8*maxText)]), "?")
+func tidy(text string) string {
+	s := strings.ToValidUTF8(text[:min(len(text), 8*maxText)], "?")
 	s = codeStart.ReplaceAllString(s, "")
 	s = codeEnd.ReplaceAllString(s, "")
 	s = tableID.ReplaceAllString(s, "")

@@ -5,6 +5,16 @@ import (
 	"sync"
 )
 
+// source is bytes that are made as they are asked for.
+type source interface {
+	// next is what comes next, at most limit bytes, until the next call; with
+	// io.EOF it is empty. io.Closer, where a source is one, gives back buffers.
+	next(limit int) ([]byte, error)
+}
+
+// piece is what is compressed, or handed to a connection, at once.
+const piece = 256 << 10
+
 // body is a request's. It is made anew for each time that the request is sent,
 // from rows that are never copied as a whole.
 //
@@ -12,11 +22,13 @@ import (
 // the rows may be used for something else: release takes them away.
 type body struct {
 	size int64 // -1: not known beforehand
-	make func() io.Reader
+	make func() source
+	own  bool // what the source returns are no views of the rows
 
 	mu       sync.Mutex
 	released bool        // guarded by mu
 	opened   []io.Closer // guarded by mu; what has to be closed
+	writing  int         // guarded by mu; who may be at a source's buffers
 }
 
 // length is the Content-Length, -1 where bytes are counted only as they go.
@@ -24,13 +36,13 @@ func (b *body) length() int64 { return b.size }
 
 // open begins the body.
 func (b *body) open() io.ReadCloser {
-	r := b.make()
+	src := b.make()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c, ok := r.(io.Closer); ok {
+	if c, ok := src.(io.Closer); ok {
 		b.opened = append(b.opened, c)
 	}
-	return &reading{b: b, r: r}
+	return &reading{b: b, src: src}
 }
 
 // release ends all readers; who reads on finds the end too early.
@@ -38,24 +50,72 @@ func (b *body) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.released = true
+	b.close()
+}
+
+// close gives the buffers back once nobody is at them. It is called with mu held.
+func (b *body) close() {
+	if !b.released || b.writing > 0 {
+		return
+	}
 	for _, c := range b.opened {
-		_ = c.Close() // it gives back buffers
+		_ = c.Close()
 	}
 	b.opened = nil
 }
 
+// use counts who may be at the buffers.
+func (b *body) use(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.writing += n
+	b.close()
+}
+
 type reading struct {
-	b *body
-	r io.Reader
+	b   *body
+	src source
 }
 
 func (o *reading) Read(p []byte) (int, error) {
 	o.b.mu.Lock()
 	defer o.b.mu.Unlock()
+	data, err := o.next(len(p))
+	return copy(p, data), err
+}
+
+// next is called with mu held.
+func (o *reading) next(limit int) ([]byte, error) {
 	if o.b.released {
-		return 0, io.ErrUnexpectedEOF
+		return nil, io.ErrUnexpectedEOF
 	}
-	return o.r.Read(p)
+	return o.src.next(limit)
+}
+
+// WriteTo hands on the pieces themselves, and larger ones than a transport would
+// ask for. It does not hold up release while a connection takes one.
+func (o *reading) WriteTo(w io.Writer) (n int64, err error) {
+	if !o.b.own {
+		return io.Copy(w, struct{ io.Reader }{o})
+	}
+	o.b.use(1)
+	defer o.b.use(-1)
+	for {
+		o.b.mu.Lock()
+		data, err := o.next(piece)
+		o.b.mu.Unlock()
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		wrote, err := w.Write(data)
+		n += int64(wrote)
+		if err != nil {
+			return n, err
+		}
+	}
 }
 
 // Close leaves the rows to release: another reader may be at them.

@@ -34,6 +34,9 @@ func (c call) classify(parent context.Context, err error) error {
 	if ended := parent.Err(); ended != nil {
 		return fmt.Errorf("%s: %w", c, ended)
 	}
+	if failure.Marked(err) { // of the rows, which could not be read
+		return fmt.Errorf("%s: %w", c, err)
+	}
 	m := verdict(err)
 	if m.advice != "" {
 		return failure.Errorf(m.scope, m.reason, "%s: %w: %s", c, err, m.advice)
@@ -129,6 +132,8 @@ func (e *exception) mark() mark {
 		return meanings[denied]
 	case e.status == http.StatusRequestEntityTooLarge:
 		return mark{failure.Job, failure.Config, "what stands before the server takes no body of this size: raise its limit or lower max_bytes, then resume the job"}
+	case e.status == http.StatusRequestURITooLong, e.status == http.StatusRequestHeaderFieldsTooLarge:
+		return mark{failure.Job, failure.Config, "what stands before the server takes no URL of this length, and an insert's names all columns: raise its limit or fill fewer columns, then resume the job"}
 	case e.status == http.StatusRequestTimeout, e.status == http.StatusTooEarly, e.status == http.StatusTooManyRequests,
 		e.status >= 500, e.status < 300:
 		return meanings[again]

@@ -85,6 +85,13 @@ func TestStatusesWithoutACodeAreClassified(t *testing.T) {
 		}
 		expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 4)), failure.Job, reason, fmt.Sprint(status))
 	}
+	for _, status := range []int{414, 431} { // the statement is in the URL
+		s := newServer(t, wide()...)
+		s.script = func(int, *http.Request) step {
+			return step{before: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }}
+		}
+		expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 4)), failure.Job, failure.Config, "names all columns")
+	}
 	for _, status := range []int{408, 429, 500, 502, 503, 504} {
 		s := newServer(t, wide()...)
 		s.script = func(int, *http.Request) step {

@@ -59,7 +59,6 @@ type Sink struct {
 	made    clickhouse.Rows // what rows are made of; no columns for JSON
 	columns []Column        // of a row
 	seen    Description     // but for its findings
-	views   int             // that an insert feeds, those behind others included
 
 	findings findings
 	memory   memory
@@ -100,9 +99,9 @@ func (s *Sink) Description() Description {
 	return d
 }
 
-// Columns are those of a row, in its order, as the table has them; none for
-// JSONEachRow.
-func (s *Sink) Columns() clickhouse.Columns { return s.made.Columns }
+// Rows is what rows are made of: columns in their order, as the table has them;
+// none for JSONEachRow.
+func (s *Sink) Rows() clickhouse.Rows { return s.made }
 
 // Write implements sink.Sink.
 func (s *Sink) Write(ctx context.Context, b *sink.Block) error {
@@ -116,12 +115,11 @@ func (s *Sink) Write(ctx context.Context, b *sink.Block) error {
 	if err != nil {
 		return err
 	}
-	parts, err := s.route(b)
-	if err != nil {
-		return err
-	}
 	w := &writing{block: b, known: s.memory.of(b.Token)}
-	err = s.deliverAll(ctx, w, parts)
+	parts, err := s.route(w)
+	if err == nil {
+		err = s.deliverAll(ctx, w, parts)
+	}
 	if err == nil {
 		err = w.verdict()
 	}

@@ -142,7 +142,7 @@ func TestSink(t *testing.T) {
 					var b []byte
 					for _, r := range rows {
 						if c.format == clickhousesink.JSONEachRow {
-							b = append(append(b, r...), '\n')
+							b = fmt.Appendf(b, "{\"line\":%q}\n", r)
 						} else {
 							b = append(binary.AppendUvarint(b, uint64(len(r))), r...)
 						}

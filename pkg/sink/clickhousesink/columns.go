@@ -18,18 +18,10 @@ func (s *Sink) mismatch(format string, args ...any) error {
 func (s *Sink) choose(f *found) error {
 	s.place = f.place
 	s.seen.Version, s.seen.Timezone, s.seen.Database, s.seen.Table = f.version, f.timezone, f.place.database, f.place.table
-	s.views = f.dedup.views
 	s.seen.Engine, s.seen.Columns = f.dedup.engine, slices.Clone(f.columns)
-	wanted := s.o.Columns
-	if s.o.Types != nil {
-		wanted = s.o.Types.Names()
-	}
-	if wanted == nil {
-		for _, c := range f.columns {
-			if writable(c.Kind) && c.Kind != "EPHEMERAL" { // which is only for those who name it
-				wanted = append(wanted, c.Name)
-			}
-		}
+	wanted, err := s.wanted(f.columns)
+	if err != nil {
+		return err
 	}
 	if len(wanted) == 0 {
 		return s.mismatch("no column is left to write to")
@@ -47,6 +39,27 @@ func (s *Sink) choose(f *found) error {
 		s.columns = append(s.columns, *c)
 	}
 	return s.makeColumns()
+}
+
+// wanted are the names of a row's columns.
+func (s *Sink) wanted(table []Column) (names []string, err error) {
+	switch {
+	case s.o.Choose != nil:
+		if names, s.o.Defaults, err = s.o.Choose(slices.Clone(table)); err != nil {
+			return nil, err
+		}
+		return names, s.o.checkRows(names)
+	case s.o.Types != nil:
+		return s.o.Types.Names(), nil
+	case s.o.Columns != nil:
+		return s.o.Columns, nil
+	}
+	for _, c := range table {
+		if c.Fillable() {
+			names = append(names, c.Name)
+		}
+	}
+	return names, nil
 }
 
 // makeColumns reads the types of the columns that rows have. What JSON becomes is
@@ -105,7 +118,7 @@ func (s *Sink) note(format string, args ...any) {
 func (s *Sink) notes(f *found) {
 	var unset []string
 	for _, c := range s.seen.Columns {
-		if !c.Used && writable(c.Kind) && c.Kind != "EPHEMERAL" {
+		if !c.Used && c.Fillable() {
 			unset = append(unset, c.Name)
 		}
 	}

@@ -79,8 +79,8 @@ func (p *packing) encoder() encoder {
 	return nil
 }
 
-// reader compresses src, in pieces, as it is read.
-func (p *packing) reader(src io.Reader) io.Reader {
+// pack compresses src, in pieces, as it is asked for.
+func (p *packing) pack(src source) source {
 	if p.compression == None {
 		return src
 	}
@@ -89,37 +89,34 @@ func (p *packing) reader(src io.Reader) io.Reader {
 	return r
 }
 
-const piece = 256 << 10 // what is compressed at once
-
 type packed struct {
 	p     *packing
-	src   io.Reader
+	src   source
 	enc   encoder // nil: closed
 	out   bytes.Buffer
-	in    []byte
+	taken int // of src
 	ended bool
 }
 
-func (r *packed) Read(b []byte) (int, error) {
+func (r *packed) next(limit int) ([]byte, error) {
 	for r.out.Len() == 0 {
 		if r.ended || r.enc == nil {
-			return 0, io.EOF
+			return nil, io.EOF
 		}
 		r.out.Reset()
 		if err := r.fill(); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	return r.out.Read(b)
+	return r.out.Next(limit), nil
 }
 
-// fill compresses the next piece. Writes are to memory and do not fail.
+// fill compresses what comes next, up to a multiple of whole pieces: encoders that
+// work on such need not gather them. Writes are to memory and do not fail.
 func (r *packed) fill() error {
-	if r.in == nil {
-		r.in = make([]byte, piece)
-	}
-	n, err := r.src.Read(r.in)
-	if _, e := r.enc.Write(r.in[:n]); e != nil {
+	data, err := r.src.next(piece - r.taken%piece)
+	r.taken += len(data)
+	if _, e := r.enc.Write(data); e != nil {
 		return e
 	}
 	if err == io.EOF {

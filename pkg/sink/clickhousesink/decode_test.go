@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,8 +72,9 @@ func blocks(b []byte) (out []byte, err error) {
 
 // reader reads what a server does, and remembers that it could not.
 type reader struct {
-	b   []byte
-	bad bool
+	b        []byte
+	bad      bool
+	defaults bool // a byte before each value says whether there is none
 }
 
 func (r *reader) take(n int) []byte {
@@ -96,6 +98,11 @@ func (r *reader) text() string { return string(r.take(r.varint())) }
 
 // value reads one of the types that the tests use.
 func (r *reader) value(kind string) any {
+	if r.defaults {
+		if b := r.take(1); b != nil && b[0] == 1 {
+			return map[string]any{"String": "", "Int32": int32(0), "UInt64": uint64(0)}[kind]
+		}
+	}
 	switch kind {
 	case "String":
 		return r.text()
@@ -129,7 +136,7 @@ func (t *table) parse(body []byte, columns []string, format string) ([]string, *
 	var rows []string
 	switch format {
 	case "JSONEachRow":
-		return lines(body), nil
+		return oneText(lines(body), columns), nil
 	case "Native":
 		rows = r.native(columns, types)
 	case "RowBinaryWithNamesAndTypes":
@@ -144,6 +151,9 @@ func (t *table) parse(body []byte, columns []string, format string) ([]string, *
 		rows = r.rows(columns, types)
 	case "RowBinary":
 		rows = r.rows(columns, types)
+	case "RowBinaryWithDefaults":
+		r.defaults = true
+		rows = r.rows(columns, types)
 	default:
 		return nil, &fault{73, "Unknown format " + format}
 	}
@@ -151,6 +161,17 @@ func (t *table) parse(body []byte, columns []string, format string) ([]string, *
 		return nil, &fault{33, "Cannot read all data"}
 	}
 	return rows, nil
+}
+
+// oneText are the rows of one column of text as that text.
+func oneText(rows, columns []string) []string {
+	for i := range rows {
+		var values map[string]string
+		if len(columns) == 1 && json.Unmarshal([]byte(rows[i]), &values) == nil {
+			rows[i] = values[columns[0]]
+		}
+	}
+	return rows
 }
 
 func (r *reader) rows(columns, types []string) (rows []string) {

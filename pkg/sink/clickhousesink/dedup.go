@@ -53,7 +53,10 @@ type tableRow struct {
 // lookForWindows follows the table's views to all tables that an insert ends in.
 // What the user may not see is an unknown window, not an error.
 func (s *Sink) lookForWindows(ctx context.Context, to *replica, f *found) (dedup, error) {
-	d := dedup{token: f.known["insert_deduplication_token"], inView: f.known["deduplicate_blocks_in_dependent_materialized_views"]}
+	d := dedup{
+		token:  f.known["insert_deduplication_token"],
+		inView: f.known["deduplicate_blocks_in_dependent_materialized_views"] && s.o.AsyncInsert != AsyncWait,
+	}
 	defaults, err := s.defaultWindows(ctx, to)
 	if err != nil {
 		return d, err
@@ -204,7 +207,7 @@ func unquote(name string) string {
 
 // divisible reports whether an insert that a view refused has stored nothing: the
 // table itself keeps no rows, and there is one view alone.
-func (s *Sink) divisible() bool { return s.seen.Engine == "Null" && s.views == 1 }
+func (d dedup) divisible() bool { return d.engine == "Null" && d.views == 1 }
 
 // judge says what a replica makes of repeats, and refuses it where that has to be
 // more.
@@ -234,7 +237,11 @@ func (s *Sink) judge(r *replica, f *found) error {
 		view := w.place != f.place
 		switch {
 		case w.known && w.blocks > 0 && view && !d.inView:
-			if err := s.lacks(r, "%s, which a materialized view fills, knows no repeats: the server, %s, passes it no tokens: upgrade it", w.place, f.version); err != nil {
+			why := "the server, " + f.version + ", passes it no tokens: upgrade it"
+			if s.o.AsyncInsert == AsyncWait {
+				why = "with async_insert: wait it is passed no tokens: leave that out"
+			}
+			if err := s.lacks(r, "%s, which a materialized view fills, knows no repeats: %s", w.place, why); err != nil {
 				return err
 			}
 		case w.known && w.blocks > 0:

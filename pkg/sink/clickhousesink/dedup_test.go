@@ -114,9 +114,15 @@ func TestWhatATableMakesOfRepeats(t *testing.T) {
 		})
 	}
 	s := newServer(t, wide()...)
-	s.tables["db.events"] = engine("Buffer")
+	s.view("v", "db.target", mergeTree(9, wide()...))
 	o := options(s)
-	o.Dedup = clickhousesink.DedupOff
+	o.Dedup, o.AsyncInsert = clickhousesink.DedupRequired, clickhousesink.AsyncWait
 	_, err := clickhousesink.New(t.Context(), o)
+	expect(t, err, failure.Job, failure.Config, "db.target, which a materialized view fills", "with async_insert: wait")
+	s = newServer(t, wide()...)
+	s.tables["db.events"] = engine("Buffer")
+	o = options(s)
+	o.Dedup = clickhousesink.DedupOff
+	_, err = clickhousesink.New(t.Context(), o)
 	expect(t, err, failure.Job, failure.Config, "Buffer")
 }

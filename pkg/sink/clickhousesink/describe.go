@@ -32,6 +32,10 @@ type Column struct {
 	Used bool   // rows have it
 }
 
+// Fillable reports whether rows have the column unless they are told otherwise: one
+// that takes values, and not only from those who name it.
+func (c Column) Fillable() bool { return writable(c.Kind) && c.Kind != "EPHEMERAL" }
+
 // Finding is what a person should know before a job starts.
 type Finding struct {
 	Warning bool // else it is good to know
@@ -89,7 +93,8 @@ func (s *Sink) look(ctx context.Context) error {
 		}
 	}
 	if first == nil {
-		return failure.New(failure.Transient, failure.RetriesExhausted, unreachable)
+		return failure.Errorf(failure.Transient, failure.RetriesExhausted,
+			"%w: check the URL, and that a ClickHouse can be reached there over HTTP", unreachable)
 	}
 	for _, l := range all {
 		if l.found == nil {
@@ -148,6 +153,9 @@ func (s *Sink) lookInto(ctx context.Context, to *replica, f *found) error {
 	if s.o.AsyncInsert == AsyncWait && !f.known["async_insert"] {
 		return &exception{status: 400, code: 115, text: "the server, " + f.version + ", knows no async_insert"}
 	}
+	if err := s.try(ctx, to); err != nil {
+		return err
+	}
 	f.dedup, err = s.lookForWindows(ctx, to, f)
 	return err
 }
@@ -181,6 +189,9 @@ func oneLine(text string) string {
 
 // accept notes of a replica what its inserts need, if it agrees with the others.
 func (s *Sink) accept(r *replica, f *found) error {
+	if f.place != s.place {
+		return wrong("the user's default database is %s at %s and %s elsewhere: name the table's", f.place.database, r.name, s.place.database)
+	}
 	if diff := s.differences(f.columns); diff != "" {
 		return failure.Errorf(failure.Job, failure.Schema, "look at %s at %s: it differs from other replicas or from the rows: %s: %s",
 			s.place, r.name, diff, repair)
@@ -192,7 +203,10 @@ func (s *Sink) accept(r *replica, f *found) error {
 		s.warn("%s is in time zone %s, and others in %s: times without a zone differ between them", r.name, f.timezone, s.seen.Timezone)
 	}
 	r.looked = time.Now()
-	r.known = &known{parameters: s.parameters(f.known), token: f.known["insert_deduplication_token"], untyped: s.untyped(f.known)}
+	r.known = &known{
+		parameters: s.parameters(f.known), token: f.known["insert_deduplication_token"],
+		divisible: f.dedup.divisible(), untyped: s.untyped(f.known),
+	}
 	format := map[Format]string{RowBinary: "RowBinary", Native: "Native", JSONEachRow: "JSONEachRow"}[s.o.Format]
 	switch {
 	case s.o.Defaults:
@@ -222,8 +236,12 @@ func (s *Sink) ready(ctx context.Context, r *replica) error {
 		if !r.known.untyped || time.Since(r.looked) < fresh {
 			return nil
 		}
-		r.looked = time.Now()
-		return s.explain(ctx, r, nil)
+		at := time.Now()
+		if err := s.explain(ctx, r, nil); err != nil {
+			return err
+		}
+		r.looked = at
+		return nil
 	}
 	f, err := s.lookAt(ctx, r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package clickhousesink_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/clickhouse"
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/clickhousesink"
 )
 
@@ -21,7 +23,7 @@ func kinds() []column {
 func TestColumnsAreThoseThatCanBeWrittenTo(t *testing.T) {
 	s := newServer(t, kinds()...)
 	opened := open(t, options(s))
-	if got := opened.Columns().Names(); !slices.Equal(got, []string{"id", "name"}) {
+	if got := opened.Rows().Columns.Names(); !slices.Equal(got, []string{"id", "name"}) {
 		t.Errorf("columns %v", got)
 	}
 	d := opened.Description()
@@ -35,7 +37,7 @@ func TestColumnsAreThoseThatCanBeWrittenTo(t *testing.T) {
 	o := options(s)
 	o.Columns = []string{"raw", "id"} // in this order, and the ephemeral one by its name
 	opened = open(t, o)
-	if got := opened.Columns().Names(); !slices.Equal(got, o.Columns) {
+	if got := opened.Rows().Columns.Names(); !slices.Equal(got, o.Columns) {
 		t.Errorf("columns %v", got)
 	}
 	finds(t, opened, false, "take their defaults: name")
@@ -43,6 +45,70 @@ func TestColumnsAreThoseThatCanBeWrittenTo(t *testing.T) {
 	o.Table, o.Database = "events", "" // the user's default
 	if d := open(t, o).Description(); d.Database != "db" {
 		t.Errorf("database %s", d.Database)
+	}
+}
+
+// chosen takes these columns of any table.
+func chosen(names ...string) func([]clickhousesink.Column) ([]string, bool, error) {
+	return func([]clickhousesink.Column) ([]string, bool, error) { return names, false, nil }
+}
+
+func TestColumnsAreChosenOnceTheTableIsKnown(t *testing.T) {
+	s := newServer(t, append(kinds(), column{"odd", "Variant(Int8, String)", "DEFAULT"})...)
+	o := options(s)
+	o.Choose = func(table []clickhousesink.Column) (names []string, defaults bool, err error) {
+		for _, c := range table {
+			if c.Fillable() && c.Name != "odd" {
+				names, defaults = append(names, c.Name), defaults || c.Kind == "DEFAULT"
+			}
+		}
+		return names, defaults, nil
+	}
+	opened := open(t, o)
+	if rows := opened.Rows(); !slices.Equal(rows.Columns.Names(), []string{"id", "name"}) || !rows.Defaults {
+		t.Errorf("rows of %v", rows)
+	}
+	finds(t, opened, false, "take their defaults: odd")
+	if n := len(slices.DeleteFunc(slices.Clone(s.looks), func(sql string) bool { return !strings.HasPrefix(sql, "DESCRIBE") })); n != 1 {
+		t.Errorf("it looked at the columns %d times", n)
+	}
+	b := &sink.Block{Unit: unitID, Token: "token", Rows: 1, Data: []byte("\x00\x07\x00\x00\x00\x01"), Ends: []int{6}}
+	write(t, opened, b)
+	if got := s.contents("db.events"); len(got) != 1 || got[0] != `{"id":7,"name":""}` {
+		t.Errorf("rows %v", got)
+	}
+	no := errors.New("none will do")
+	o.Choose = func([]clickhousesink.Column) ([]string, bool, error) { return nil, false, no }
+	if _, err := clickhousesink.New(t.Context(), o); err != no {
+		t.Errorf("got %v", err)
+	}
+	o.Choose, o.Format = func([]clickhousesink.Column) ([]string, bool, error) { return []string{"id"}, true, nil }, clickhousesink.Native
+	_, err := clickhousesink.New(t.Context(), o)
+	expect(t, err, failure.Job, failure.Config, "no form in native")
+}
+
+// What a table's comments and defaults say is not said by the server.
+func TestATableMaySpeakOfCodes(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.events().create = "CREATE TABLE db.events (`id` Int32 COMMENT 'HTTP Code: 404, or so')"
+	s.events().columns[1].Kind = "Code: 60, they say"
+	if got := open(t, options(s)).Rows().Columns.Names(); len(got) != 2 {
+		t.Errorf("columns %v", got)
+	}
+	for text, reason := range map[string]failure.Reason{
+		"{\"name\":\"id\"}\nCode: 60. DB::Exception: gone. (UNKNOWN_TABLE)\n":        failure.Schema,
+		"{\"name\":\"id\"}\n{\"exception\":\"Code: 497. DB::Exception: not you\"}\n": failure.Denied,
+	} {
+		o := options(s)
+		o.Transport = trip{map[string]http.Handler{"ch:8123": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasPrefix(r.URL.Query().Get("query"), "DESCRIBE") {
+				s.ServeHTTP(w, r)
+				return
+			}
+			_, _ = fmt.Fprint(w, text)
+		})}}
+		_, err := clickhousesink.New(t.Context(), o)
+		expect(t, err, failure.Job, reason)
 	}
 }
 
@@ -121,14 +187,22 @@ func TestReplicasThatDifferAreNamed(t *testing.T) {
 		_, err = clickhousesink.New(t.Context(), o)
 		expect(t, err, failure.Job, failure.Schema, "b:8123", "does not exist")
 	}
-	a, b := newServer(t, wide()...), newServer(t, append(wide(), column{"more", "Int32", ""})...)
-	b.timezone = "Asia/Tokyo"
+	a, b := newServer(t, wide()...), newServer(t, wide()...)
+	b.database, b.tables["other.events"] = "other", b.events()
 	o := options(a)
+	replicas(&o, a, b)
+	open(t, o) // of the database that is named
+	o.Table = "events"
+	_, err := clickhousesink.New(t.Context(), o)
+	expect(t, err, failure.Job, failure.Config, "default database is other at b:8123 and db elsewhere")
+	a, b = newServer(t, wide()...), newServer(t, append(wide(), column{"more", "Int32", ""})...)
+	b.timezone = "Asia/Tokyo"
+	o = options(a)
 	replicas(&o, a, b)
 	finds(t, open(t, o), true, "Asia/Tokyo")
 	finds(t, open(t, o), true, "neither rows nor repeats")
 	o.Dedup = clickhousesink.DedupRequired
-	_, err := clickhousesink.New(t.Context(), o)
+	_, err = clickhousesink.New(t.Context(), o)
 	expect(t, err, failure.Job, failure.Config, "use a replicated engine")
 }
 
@@ -207,5 +281,23 @@ func TestRowsWithoutTypesAreComparedAgain(t *testing.T) {
 	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Job, failure.Schema, "column name is FixedString(3), not String")
 	if len(s.all()) != 0 {
 		t.Error("they were sent")
+	}
+	s.events().columns = wide()
+	o := options(s)
+	away := false
+	o.Transport = trip{map[string]http.Handler{"ch:8123": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away {
+			lost(w, r)
+		}
+		s.ServeHTTP(w, r)
+	})}}
+	opened = open(t, o)
+	clickhousesink.Stale(opened)
+	away = true
+	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Transient, failure.RetriesExhausted)
+	away, s.events().columns = false, []column{{"id", "Int32", ""}, {"name", "FixedString(3)", ""}} // a look that failed is none
+	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Job, failure.Schema, "column name is FixedString(3), not String")
+	if len(s.all()) != 0 {
+		t.Error("they were sent unlooked")
 	}
 }

@@ -19,7 +19,11 @@ type writing struct {
 
 	mu       sync.Mutex
 	rejected []sink.RejectedRow // guarded by mu; in no order
+	bytes    int                // guarded by mu; of their texts
 }
+
+// maxRejectedBytes bounds the texts of a block's bad rows, but for the first's.
+const maxRejectedBytes = 16 << 20
 
 // deliver brings rows into a shard: in one insert, or, if that is refused for
 // values, all but the rows that are to blame.
@@ -38,7 +42,9 @@ func (s *Sink) deliver(ctx context.Context, sh *shard, w *writing, r rows, token
 	}
 	n := r.count()
 	if n == 1 {
-		return s.reject(w, r.of(0), refused)
+		bad := sink.RejectedRow{Index: r.of(0), Detail: refused.cause.Error()}
+		bad.Text = s.text(w.block.Row(bad.Index))
+		return s.reject(w, bad, fmt.Errorf("%s: %w", refused.call, refused.cause))
 	}
 	half := (n + 1) / 2
 	for _, part := range []rows{r.part(0, half), r.part(half, n)} {
@@ -67,14 +73,16 @@ func (s *Sink) once(ctx context.Context, sh *shard, w *writing, r rows, token st
 // a block of a million, and the table's window for repeats is as few inserts
 // long. Which of the two it is, whoever reads the error sees: had the table's
 // columns changed, the job had halted.
-func (s *Sink) reject(w *writing, row int, r *refusal) error {
+func (s *Sink) reject(w *writing, row sink.RejectedRow, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.rejected) == s.o.MaxRejected {
+	w.bytes += len(row.Text)
+	if n := len(w.rejected); n == s.o.MaxRejected || n > 0 && w.bytes > maxRejectedBytes {
 		return failure.Errorf(failure.Unit, failure.SinkRejected,
-			"%s: %w: more than %d rows of block %s are refused: make rows and table agree, then redrive", r.call, r.cause, s.o.MaxRejected, w.block.Token)
+			"%w: more than %d rows of block %s are refused, or more than %d MiB of them: make rows and table agree, then redrive",
+			err, s.o.MaxRejected, w.block.Token, maxRejectedBytes>>20)
 	}
-	w.rejected = append(w.rejected, sink.RejectedRow{Index: row, Detail: r.cause.Error(), Text: s.text(w.block.Row(row))})
+	w.rejected = append(w.rejected, row)
 	return nil
 }
 

@@ -3,8 +3,10 @@ package clickhousesink_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -193,9 +195,97 @@ func TestWhatAViewRefusesIsNotSentUnderOtherTokens(t *testing.T) {
 	if got := rejected(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10))); len(got) != 10 {
 		t.Errorf("%d rows", len(got))
 	}
-	s.events().views = []string{"view", "second"} // one of which may have
-	s.tables["db.second"] = s.tables["db.view"]
-	expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected)
+	other := newServer(t, wide()...) // views are a replica's own
+	other.tables = maps.Clone(s.tables)
+	more := *s.events()
+	more.views = []string{"view", "second"} // one of which may have
+	other.tables["db.events"], other.tables["db.second"] = &more, s.tables["db.view"]
+	o := options(s)
+	replicas(&o, s, other)
+	opened := open(t, o)
+	if got := rejected(t, opened.Write(t.Context(), block(1, 0, 1))); len(got) != 1 {
+		t.Errorf("%d rows", len(got))
+	}
+	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "b:8123", "mend the view")
+}
+
+// The texts of refused rows are memory that nobody has asked for.
+func TestBadRowsThatAreLongAreFewer(t *testing.T) {
+	s := newServer(t, column{"line", "String", ""})
+	s.events().refuses = poison(func(string) bool { return true })
+	o := options(s)
+	o.Format = clickhousesink.JSONEachRow
+	long := func(token string, rows, size int) *sink.Block {
+		b := &sink.Block{Unit: unitID, Token: token, Rows: rows}
+		for range rows {
+			b.Data = append(append(append(b.Data, '{'), strings.Repeat("x", size)...), '\n')
+			b.Ends = append(b.Ends, len(b.Data))
+		}
+		return b
+	}
+	opened := open(t, o)
+	for _, b := range []*sink.Block{long("few", 2, 7<<20), long("one", 1, 20<<20)} {
+		if got := rejected(t, opened.Write(t.Context(), b)); len(got) != b.Rows {
+			t.Errorf("%s: %d rows", b.Token, len(got))
+		}
+	}
+	expect(t, opened.Write(t.Context(), long("many", 3, 7<<20)), failure.Unit, failure.SinkRejected, "more than 16 MiB")
+}
+
+// A server takes [] and ; for no row, and two rows of an array: what is no object is
+// not sent.
+func TestALineThatIsNoObjectIsRejectedAndNotSent(t *testing.T) {
+	all := []string{`{"line":"a"}`, "[]", ";", ` {"line":"b"}`, `[{"line":"c"}]`, "5"}
+	for _, shards := range []int{1, 3} {
+		o := clickhousesink.Options{Table: "db.events"}
+		servers := cluster(t, &o, []int{1, 1, 1}[:shards]...)
+		for _, s := range servers {
+			s.events().columns = []column{{"line", "String", ""}}
+		}
+		o.Format = clickhousesink.JSONEachRow
+		b := &sink.Block{Unit: unitID, Token: "token", Rows: len(all), Data: []byte(strings.Join(all, "\n"))}
+		var tokens, rows []string
+		for range 2 {
+			var bad []int
+			for _, r := range rejected(t, open(t, o).Write(t.Context(), b)) {
+				if bad = append(bad, r.Index); string(r.Text) != all[r.Index] || r.Detail != "it is no JSON object" {
+					t.Errorf("row %d is %q: %s", r.Index, r.Text, r.Detail)
+				}
+			}
+			if !slices.Equal(bad, []int{1, 2, 4, 5}) {
+				t.Errorf("rows %v were rejected", bad)
+			}
+		}
+		for _, s := range servers {
+			tokens, rows = append(tokens, s.tokens()...), append(rows, s.contents("db.events")...)
+		}
+		if !slices.Equal(rows, []string{"a", "b"}) || len(tokens) != 2 || tokens[0] != tokens[1] || tokens[0] == b.Token {
+			t.Errorf("rows %q under tokens %q", rows, tokens)
+		}
+		none := &sink.Block{Unit: unitID, Token: "none", Rows: 1, Data: []byte("[]\n")}
+		if got := rejected(t, open(t, o).Write(t.Context(), none)); len(got) != 1 {
+			t.Errorf("%d rows", len(got))
+		}
+		for _, s := range servers {
+			for _, token := range s.tokens() {
+				if !slices.Contains(tokens, token) {
+					t.Errorf("no rows were sent under %q", token)
+				}
+			}
+		}
+		o.Rejected = clickhousesink.RejectFail
+		expect(t, open(t, o).Write(t.Context(), b), failure.Unit, failure.SinkRejected, "row 1 of token: it is no JSON object", "rejected: skip")
+	}
+}
+
+// Nobody but who made them can mend rows that are none, and no repeat does.
+func TestRowsThatAreNotThoseOfTheColumnsFailTheirUnit(t *testing.T) {
+	h := httptest.NewServer(newServer(t, wide()...))
+	defer h.Close()
+	o := clickhousesink.Options{Shards: []clickhousesink.Shard{{Replicas: []string{h.URL}}}, Table: "db.events", Format: clickhousesink.Native}
+	b := block(0, 0, 3)
+	b.Data[4] = 0x7F // the length of a name
+	expect(t, open(t, o).Write(t.Context(), b), failure.Unit, failure.SinkRejected, "its bytes are not those of its columns")
 }
 
 func TestABlockMadeByHandIsDividedToo(t *testing.T) {
@@ -206,7 +296,7 @@ func TestABlockMadeByHandIsDividedToo(t *testing.T) {
 		o.Format = format
 		b := &sink.Block{Unit: unitID, Token: "token", Rows: 3, Data: []byte("\x01a\x01b\x01c")}
 		if format == clickhousesink.JSONEachRow {
-			b.Data = []byte("a\nb\nc") // the last line ends with the block
+			b.Data = []byte("{\"line\":\"a\"}\n{\"line\":\"b\"}\n{\"line\":\"c\"}") // the last line ends with the block
 		}
 		got := rejected(t, open(t, o).Write(t.Context(), b))
 		if len(got) != 1 || got[0].Index != 1 {
@@ -219,5 +309,28 @@ func TestABlockMadeByHandIsDividedToo(t *testing.T) {
 	b := &sink.Block{Unit: unitID, Token: "token", Rows: 1, Data: []byte("\x01\x02")}
 	if err := open(t, options(s)).Write(t.Context(), b); !failure.Is(err, failure.Unit) || errors.Is(err, &sink.Rejected{}) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A message may be long, and says at its end that it is a view's.
+func TestAViewIsTheOneThatRefusedHoweverLongItsMessage(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.view("v", "db.target", mergeTree(100, wide()...))
+	s.events().refuses = func(string) *fault {
+		return &fault{469, "Constraint `c` for table db.target is violated at row 1. Column values: " + strings.Repeat("name = 'yyyy', ", 600) + ": while pushing to view db.v"}
+	}
+	expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "a materialized view failed")
+	if n := len(s.all()); n != 1 {
+		t.Errorf("%d inserts", n)
+	}
+}
+
+// By the time that one shard refuses a row, others may have theirs.
+func TestThroughADistributedTableNothingIsDivided(t *testing.T) {
+	s := newServer(t, wide()...)
+	s.events().engine, s.events().refuses = "Distributed", badIDs(5)
+	expect(t, open(t, options(s)).Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "code 469", "name the shards")
+	if n := len(s.all()); n != 1 {
+		t.Errorf("%d inserts", n)
 	}
 }

@@ -1,26 +1,26 @@
 package clickhousesink
 
 import (
-	"bytes"
 	"encoding/binary"
 	"io"
 
 	"github.com/spate-go/spate/pkg/clickhouse"
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // content is the body that rows travel in to a server.
 func (s *Sink) content(r rows, header []byte) *body {
-	b := &body{size: -1}
-	plain := func() io.Reader {
+	b := &body{size: -1, own: s.o.Format == Native || s.o.Compression != None}
+	plain := func() source {
 		if s.o.Format == Native {
 			return s.native(r)
 		}
-		return io.MultiReader(bytes.NewReader(header), r.reader())
+		return r.source(header)
 	}
-	if s.o.Format != Native && s.o.Compression == None {
+	if !b.own {
 		b.size = int64(len(header)) + r.bytes()
 	}
-	b.make = func() io.Reader { return s.pack.reader(plain()) }
+	b.make = func() source { return s.pack.pack(plain()) }
 	return b
 }
 
@@ -39,13 +39,14 @@ func header(columns []Column) []byte {
 	return b
 }
 
-// nativeRows are turned into columns at once: enough for runs of values, little
-// enough to be held beside the block.
-const nativeRows = 65536
+// Rows are turned into columns as many at once as make a block of this size:
+// enough for runs of values, little enough to be held beside the rows whatever
+// they are (INV-6), and to stay in the processor's cache.
+const nativeBytes = 4 << 20
 
 // native is the rows as blocks of columns. A column's values lie together in
 // such a block, so it costs a copy, of so many rows at a time.
-func (s *Sink) native(r rows) io.Reader {
+func (s *Sink) native(r rows) source {
 	n, ok := s.natives.Get().(*natived)
 	if !ok {
 		enc, err := clickhouse.NewNative(s.made.Columns)
@@ -53,48 +54,50 @@ func (s *Sink) native(r rows) io.Reader {
 			return failing{err}
 		}
 		n = &natived{enc: enc}
+		n.rows, n.bytes = enc.Fit(nativeBytes)
 	}
-	return &nativeReader{s: s, rows: r, natived: n}
+	return &nativeSource{s: s, of: r, natived: n}
 }
 
 // natived is what the next insert uses again.
 type natived struct {
-	enc  *clickhouse.Native
-	in   []byte
-	data []byte
+	enc   *clickhouse.Native
+	rows  int // at once
+	bytes int
+	in    []byte
+	data  []byte
 }
 
-type nativeReader struct {
-	s    *Sink
-	rows rows
-	at   int // the next row
+type nativeSource struct {
+	s  *Sink
+	of rows
+	at int // the next row
 	*natived
 	left []byte // of data
 }
 
-func (r *nativeReader) Read(p []byte) (int, error) {
+func (r *nativeSource) next(limit int) (p []byte, err error) {
 	for len(r.left) == 0 {
-		if r.natived == nil || r.at >= r.rows.count() {
-			return 0, io.EOF
+		if r.natived == nil || r.at >= r.of.count() {
+			return nil, io.EOF
 		}
-		if err := r.next(); err != nil {
-			return 0, err
+		if err := r.turn(); err != nil {
+			return nil, err
 		}
 	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
+	p, r.left = cutAt(r.left, limit)
+	return p, nil
 }
 
-// next makes a block of the next rows: of those in one piece without copying.
-func (r *nativeReader) next() (err error) {
-	end := min(r.at+nativeRows, r.rows.count())
-	count := end - r.at
-	data, next := r.rows.stretch(r.at, count)
+// turn makes a block of the next rows: of those in one piece without copying.
+func (r *nativeSource) turn() (err error) {
+	count := r.of.within(r.at, r.rows, r.bytes)
+	end := r.at + count
+	data, next := r.of.stretch(r.at, count)
 	if next < end {
 		r.in = append(r.in[:0], data...)
 		for next < end {
-			data, next = r.rows.stretch(next, end-next)
+			data, next = r.of.stretch(next, end-next)
 			r.in = append(r.in, data...)
 		}
 		data = r.in
@@ -102,12 +105,16 @@ func (r *nativeReader) next() (err error) {
 	r.at = end
 	r.data, err = r.enc.Append(r.data[:0], data, count)
 	r.left = r.data
-	return err
+	return failure.New(failure.Unit, failure.SinkRejected, err)
 }
 
-// Close gives the buffers to the next insert.
-func (r *nativeReader) Close() error {
+// Close gives the buffers to the next insert, unless a long row has made them
+// larger than they need be.
+func (r *nativeSource) Close() error {
 	if r.natived != nil {
+		if cap(r.in)+cap(r.data) > 4*nativeBytes {
+			r.in, r.data = nil, nil
+		}
 		r.s.natives.Put(r.natived)
 		r.natived, r.left = nil, nil
 	}
@@ -116,4 +123,4 @@ func (r *nativeReader) Close() error {
 
 type failing struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failing) next(int) ([]byte, error) { return nil, f.err }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/sink"
@@ -93,25 +92,29 @@ func (s *Sink) send(ctx context.Context, to *replica, r rows, token string, plai
 		return e
 	}
 	if !a.empty() {
-		return &exception{status: a.status, text: "the answer is none of ClickHouse's to an insert: " + tidy(a.text)}
+		return &exception{status: a.status, text: "the answer is none of ClickHouse's to an insert: " + tidy(s.client.hide(string(a.text)))}
 	}
 	return nil
 }
 
 // refuse decides what a refusal for values is. In a view it comes when the table
-// has stored the rows already: they must not be sent again under other tokens,
-// as a division does, so the whole unit fails. And where the table changed under
-// the job, no row is to blame.
+// has stored the rows already, and through a Distributed table when some shards
+// may have: they must not be sent again under other tokens, as a division does,
+// so the whole unit fails. And where the table changed under the job, no row is to
+// blame.
 func (s *Sink) refuse(ctx context.Context, r *refusal) error {
 	if err := s.explain(ctx, r.replica, nil); err != nil {
 		return err
 	}
-	if strings.Contains(r.cause.text, "pushing to view") && !s.divisible() {
+	switch {
+	case r.cause.view && !r.replica.known.divisible:
 		return failure.Errorf(failure.Unit, failure.SinkRejected,
 			"%s: %w: the rows are in %s, and a materialized view failed on one of them: mend the view, then redrive", r.call, r.cause, s.place)
-	}
-	if s.o.Rejected == RejectFail {
+	case s.o.Rejected == RejectFail:
 		return failure.Errorf(failure.Unit, failure.SinkRejected, "%s: %w: correct the row, or set rejected: skip", r.call, r.cause)
+	case s.seen.Engine == "Distributed":
+		return failure.Errorf(failure.Unit, failure.SinkRejected,
+			"%s: %w: %s is of engine Distributed, and other shards may have their rows by now: correct the row, or name the shards in place of it", r.call, r.cause, s.place)
 	}
 	return r
 }

@@ -17,6 +17,7 @@ import (
 // key is a sharding key: a hash of one column of a row.
 type key struct {
 	column int
+	zero   []byte                             // stands for a value that a row leaves to the server
 	hash   func(value []byte) (uint64, error) // of the value as encoded
 }
 
@@ -43,11 +44,12 @@ func (s *Sink) shardingKey() (*key, error) {
 	if s.o.Defaults && s.made.Columns[i].Default != "" {
 		return nil, wrong("sharding key %s: column %s has a default that only the server knows: write another key", text, name)
 	}
-	hash, err := hashOf(m[1], s.made.Columns[i].Type)
+	t := s.made.Columns[i].Type
+	hash, err := hashOf(m[1], t)
 	if err != nil {
 		return nil, wrong("sharding key %s: %w", text, err)
 	}
-	return &key{i, hash}, nil
+	return &key{i, t.AppendZero(nil), hash}, nil
 }
 
 // hashOf is a function of the server on values of a type, which are encoded with
@@ -70,7 +72,7 @@ func hashOf(function string, t *clickhouse.Type) (func([]byte) (uint64, error), 
 		if !number {
 			return nil, fmt.Errorf("%s is no integer", t)
 		}
-		f = integer
+		f = func(b []byte) uint64 { return remaindered(integer(b), len(b)) }
 	case "intHash64":
 		if !number {
 			return nil, fmt.Errorf("intHash64 takes integers, and this is %s", t)
@@ -108,8 +110,17 @@ var integers = map[string]bool{
 	"Date": false, "DateTime": false, "Bool": false,
 }
 
-// widen is an integer as an unsigned one of 64 bits. The server takes remainders
-// of narrow ones as of 32 bits.
+// remaindered is what the server takes the remainder of for a key that is an
+// integer itself: of a narrow one as of 32 bits, which makes the negative ones
+// other numbers.
+func remaindered(v uint64, width int) uint64 {
+	if width < 8 {
+		return uint64(uint32(v))
+	}
+	return v
+}
+
+// widen is an integer as an unsigned one of 64 bits.
 func widen(b []byte, signed bool) uint64 {
 	var v uint64
 	for i, c := range b {

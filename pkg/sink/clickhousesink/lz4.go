@@ -20,7 +20,7 @@ import (
 const (
 	lz4Checksum = 16
 	lz4Header   = 9
-	lz4Block    = 1 << 20 // bytes of a block before compression, as the server's own
+	lz4Block    = piece // bytes of a block before compression: they stay in the processor's cache
 	methodLZ4   = 0x82
 	methodNone  = 0x02
 )
@@ -29,7 +29,7 @@ const (
 type lz4Writer struct {
 	w    io.Writer
 	c    lz4.Compressor
-	in   []byte // less than a block
+	in   []byte // less than a block, gathered
 	out  []byte
 	fail error
 }
@@ -44,6 +44,11 @@ func (z *lz4Writer) Reset(w io.Writer) { z.w, z.in, z.fail = w, z.in[:0], nil }
 func (z *lz4Writer) Write(p []byte) (int, error) {
 	size := len(p)
 	for len(p) > 0 && z.fail == nil {
+		if len(z.in) == 0 && len(p) >= lz4Block {
+			z.block(p[:lz4Block])
+			p = p[lz4Block:]
+			continue
+		}
 		n := min(len(p), lz4Block-len(z.in))
 		z.in = append(z.in, p[:n]...)
 		p = p[n:]
@@ -66,25 +71,30 @@ func (z *lz4Writer) Close() error {
 }
 
 func (z *lz4Writer) flush() {
+	z.block(z.in)
+	z.in = z.in[:0]
+}
+
+// block writes one block.
+func (z *lz4Writer) block(in []byte) {
 	data := z.out[lz4Checksum+lz4Header:]
 	method := byte(methodLZ4)
-	n, err := z.c.CompressBlock(z.in, data)
+	n, err := z.c.CompressBlock(in, data)
 	if err != nil {
 		z.fail = fmt.Errorf("compress lz4: %w", err)
 		return
 	}
-	if n == 0 || n >= len(z.in) { // it does not compress
+	if n == 0 || n >= len(in) { // it does not compress
 		method = methodNone
-		n = copy(data, z.in)
+		n = copy(data, in)
 	}
 	block := z.out[:lz4Checksum+lz4Header+n]
 	header := block[lz4Checksum:]
 	header[0] = method
 	binary.LittleEndian.PutUint32(header[1:], uint32(lz4Header+n))
-	binary.LittleEndian.PutUint32(header[5:], uint32(len(z.in)))
+	binary.LittleEndian.PutUint32(header[5:], uint32(len(in)))
 	sum := city.CH128(header)
 	binary.LittleEndian.PutUint64(block, sum.Low)
 	binary.LittleEndian.PutUint64(block[8:], sum.High)
-	z.in = z.in[:0]
 	_, z.fail = z.w.Write(block)
 }

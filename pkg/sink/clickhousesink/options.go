@@ -103,8 +103,13 @@ type Options struct {
 	// Columns are the names of a row's columns, in its order; nil: those of the
 	// table that can be written to.
 	Columns []string
+	// Choose names the columns of a row once it is known which the table has, and
+	// says whether rows are made with Defaults. New calls it once and returns its
+	// error as it is. Types of columns that it leaves out do not matter. Excludes
+	// Columns.
+	Choose func(table []Column) (names []string, defaults bool, err error)
 	// Types are the columns of rows that were made elsewhere, as from structs: the
-	// table has to have them so. Excludes Columns.
+	// table has to have them so. Excludes Columns and Choose.
 	Types clickhouse.Columns
 
 	Settings    map[string]string // of every insert, but for those that this package sets
@@ -214,8 +219,6 @@ func (o *Options) checkChoices() error {
 	switch {
 	case !slices.Contains([]Format{RowBinary, Native, JSONEachRow}, o.Format):
 		return wrong("format %q is none of %s, %s and %s", o.Format, RowBinary, Native, JSONEachRow)
-	case o.Defaults && o.Format != RowBinary:
-		return wrong("rows with defaults have no form in %s: use %s", o.Format, RowBinary)
 	case !slices.Contains([]AsyncInsert{AsyncOff, AsyncWait}, o.AsyncInsert):
 		return wrong("async_insert %q is none of %s and %s", o.AsyncInsert, AsyncOff, AsyncWait)
 	case !slices.Contains([]Dedup{DedupRequired, DedupWarn, DedupOff}, o.Dedup):
@@ -224,8 +227,12 @@ func (o *Options) checkChoices() error {
 		return wrong("rejected %q is none of %s and %s", o.Rejected, RejectSkip, RejectFail)
 	case o.Columns != nil && o.Types != nil:
 		return wrong("columns are given with their types and without: give one")
+	case o.Choose != nil && (o.Columns != nil || o.Types != nil):
+		return wrong("columns are given and are to be chosen: give one")
 	case o.CAFile != "" && o.Transport != nil:
 		return wrong("a transport of one's own has its own certificates")
+	case strings.ContainsAny(o.User+o.Password, "\r\n\x00"):
+		return wrong("user or password has a line break, which no request can carry: look for one at the end of the secret that it comes from")
 	case (o.Sharding.Cluster == "") != (o.Sharding.Table == ""):
 		return wrong("a distributed table is found by cluster and table: give both or neither")
 	}
@@ -233,12 +240,23 @@ func (o *Options) checkChoices() error {
 	if o.Types != nil {
 		names = o.Types.Names()
 	}
+	if err := o.checkRows(names); err != nil {
+		return err
+	}
+	return checkLevel(o.Compression, o.Level)
+}
+
+// checkRows checks how rows are made, columns of these names.
+func (o *Options) checkRows(names []string) error {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return wrong("column %q is named twice", name)
 		}
 	}
-	return checkLevel(o.Compression, o.Level)
+	if o.Defaults && o.Format != RowBinary {
+		return wrong("rows with defaults have no form in %s: use %s", o.Format, RowBinary)
+	}
+	return nil
 }
 
 func (o *Options) checkNumbers() error {

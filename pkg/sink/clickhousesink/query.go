@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // lookTimeout bounds a question: tables of the server's own, which are small.
@@ -18,11 +21,13 @@ const lookTimeout = 30 * time.Second
 func ask[T any](ctx context.Context, s *Sink, to *replica, sql string) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	a, err := s.client.do(ctx, to.url, statement{sql: sql + " FORMAT JSONEachRow"})
+	// The status is to be that of the whole answer.
+	whole := url.Values{"wait_end_of_query": {"1"}}
+	a, err := s.client.do(ctx, to.url, statement{sql: sql + " FORMAT JSONEachRow", parameters: whole})
 	if err != nil {
 		return nil, err
 	}
-	if e := a.fault(s.client.hide); e != nil {
+	if e := a.besideRows().fault(s.client.hide); e != nil {
 		return nil, e
 	}
 	var rows []T
@@ -37,6 +42,46 @@ func ask[T any](ctx context.Context, s *Sink, to *replica, sql string) ([]T, err
 		}
 		rows = append(rows, row)
 	}
+}
+
+// besideRows is the answer without its rows, in which a comment or a default of
+// the table may look like an exception. A real one has a line of its own.
+func (a *answer) besideRows() *answer {
+	b := *a
+	b.text = nil
+	for line := range bytes.Lines(a.text) {
+		if line[0] != '{' || bytes.HasPrefix(line, []byte(`{"exception"`)) {
+			b.text = append(b.text, line...)
+		}
+	}
+	return &b
+}
+
+// try asks with the user's settings on. What is wrong with the value of one has
+// the code of a row's value: the first insert would blame its rows.
+func (s *Sink) try(ctx context.Context, to *replica) error {
+	if len(s.o.Settings) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	given := url.Values{}
+	for name, value := range s.o.Settings {
+		given.Set(name, value)
+	}
+	a, err := s.client.do(ctx, to.url, statement{sql: "SELECT 1", parameters: given})
+	if err != nil {
+		return err
+	}
+	e := a.fault(s.client.hide)
+	switch {
+	case e == nil:
+		return nil
+	case codes[e.code] == values:
+		return failure.Errorf(failure.Job, failure.Config, "try settings %s: %w: correct them, then resume the job",
+			strings.Join(sortedKeys(s.o.Settings), ", "), e)
+	}
+	return e
 }
 
 // place is a table.

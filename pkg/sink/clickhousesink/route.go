@@ -6,7 +6,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/spate-go/spate/pkg/failure"
-	"github.com/spate-go/spate/pkg/sink"
 )
 
 // part is a block's rows of one shard.
@@ -19,20 +18,28 @@ type part struct {
 func shardMark(i int) string { return fmt.Sprintf("s%d.", i) }
 
 // route divides a block among the shards, rows in their order. With one shard
-// the block is its own part, under its own token.
-func (s *Sink) route(b *sink.Block) ([]part, error) {
+// its rows are one part, under their own token.
+func (s *Sink) route(w *writing) ([]part, error) {
+	b := w.block
+	given, token, err := s.objects(w)
+	if err != nil || given.count() == 0 {
+		return nil, err
+	}
 	if len(s.shards) == 1 {
-		return []part{{s.shards[0], all(b), b.Token}}, nil
+		return []part{{s.shards[0], given, token}}, nil
 	}
 	if s.key == nil {
 		// Any shard will do, but the same one each time: repeats are recognised by
 		// the servers of one shard only. Its token says which.
 		i := s.slots[xxhash.Sum64String(b.Token)%uint64(len(s.slots))]
-		return []part{{s.shards[i], all(b), b.Token}}, nil
+		return []part{{s.shards[i], given, token}}, nil
 	}
 	index := make([][]int, len(s.shards))
 	for row := range b.Rows {
 		value, err := s.made.Value(b.Row(row), s.key.column)
+		if value == nil {
+			value = s.key.zero
+		}
 		var h uint64
 		if err == nil {
 			h, err = s.key.hash(value)

@@ -78,25 +78,44 @@ func (r rows) token(block, place string) string {
 	return fmt.Sprintf("%s-%s-%016x", block, place, h.Sum64())
 }
 
-// reader reads their bytes, one row after the other.
-func (r rows) reader() io.Reader { return &rowsReader{rows: r} }
+// source has their bytes, one row after the other, behind a header. Its pieces
+// are views.
+func (r rows) source(header []byte) source { return &rowsSource{rows: r, data: header} }
 
-type rowsReader struct {
+type rowsSource struct {
 	rows
 	at   int
 	data []byte
 }
 
-func (r *rowsReader) Read(p []byte) (int, error) {
+func (r *rowsSource) next(limit int) (p []byte, err error) {
 	for len(r.data) == 0 {
 		if r.at >= r.count() {
-			return 0, io.EOF
+			return nil, io.EOF
 		}
 		r.data, r.at = r.stretch(r.at, r.count())
 	}
-	n := copy(p, r.data)
-	r.data = r.data[n:]
-	return n, nil
+	p, r.data = cutAt(r.data, limit)
+	return p, nil
+}
+
+// cutAt is the first limit bytes of b, and the others.
+func cutAt(b []byte, limit int) (first, rest []byte) {
+	n := min(limit, len(b))
+	return b[:n], b[n:]
+}
+
+// within is how many of the rows from i on come to at most so many rows and
+// bytes; one in any case.
+func (r rows) within(i, limit, bytes int) int {
+	limit = min(limit, r.count()-i)
+	n := 1
+	for size := len(r.block.Row(r.of(i))); n < limit; n++ {
+		if size += len(r.block.Row(r.of(i + n))); size > bytes {
+			break
+		}
+	}
+	return n
 }
 
 // bounded is b with the ends of its rows, which it has unless it was made by

@@ -47,6 +47,7 @@ type server struct {
 	mu       sync.Mutex
 	version  string
 	timezone string
+	database string   // of its user; "": db
 	knows    []string // settings
 	defaults map[string]string
 	tables   map[string]*table // by db.table
@@ -165,7 +166,8 @@ func (s *server) answer(w http.ResponseWriter, sql string) {
 	out := json.NewEncoder(w)
 	switch {
 	case strings.HasPrefix(sql, "SELECT version()"):
-		_ = out.Encode(map[string]string{"version": s.version, "timezone": s.timezone, "database": "db"})
+		_ = out.Encode(map[string]string{"version": s.version, "timezone": s.timezone, "database": cmp.Or(s.database, "db")})
+	case sql == "SELECT 1": // with settings on
 	case describeForm.MatchString(sql):
 		n := name(describeForm.FindStringSubmatch(sql)[1])
 		t, ok := s.tables[n]

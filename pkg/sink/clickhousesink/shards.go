@@ -30,6 +30,7 @@ type known struct {
 	parameters url.Values
 	header     []byte // ahead of rows
 	token      bool   // it knows tokens
+	divisible  bool   // what a view refuses has stored nothing
 	untyped    bool   // rows do not name their types to it
 }
 

@@ -60,6 +60,28 @@ func TestRowsGoToTheShardOfTheirKeyInTheirOrder(t *testing.T) {
 	}
 }
 
+// What a record lacks is the type's default to the server, and to its shard.
+func TestARowWithoutItsKeyGoesToTheShardOfTheDefault(t *testing.T) {
+	for _, key := range []string{"xxHash64(name)", "cityHash64(name)", "sipHash64(id)", "xxHash64(id)", "id"} {
+		o := clickhousesink.Options{Table: "db.events", Defaults: true, Sharding: clickhousesink.Sharding{Key: key}}
+		servers := cluster(t, &o, 1, 1, 1, 1, 1, 1, 1)
+		opened := open(t, o)
+		given := &sink.Block{Unit: unitID, Token: "given", Rows: 1, Data: []byte("\x00\x00\x00\x00\x00\x00\x00"), Ends: []int{7}}
+		absent := &sink.Block{Unit: unitID, Token: "absent", Rows: 1, Data: []byte("\x01\x01"), Ends: []int{2}}
+		write(t, opened, given)
+		write(t, opened, absent)
+		var found []int
+		for _, s := range servers {
+			if n := len(s.contents("db.events")); n > 0 {
+				found = append(found, n)
+			}
+		}
+		if !slices.Equal(found, []int{2}) {
+			t.Errorf("%s: %v rows of one key are in as many shards", key, found)
+		}
+	}
+}
+
 func TestPartsOfOtherWeightsHaveOtherTokens(t *testing.T) {
 	tokens := map[string]bool{}
 	for _, weights := range [][]int{{1, 1}, {1, 2}, {2, 1}} {
