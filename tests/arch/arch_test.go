@@ -84,6 +84,18 @@ func TestLoad(t *testing.T) {
 	})
 }
 
+// TestTheCustomExampleStaysShort: a pipeline of one's own is a module of fewer than
+// 60 lines.
+func TestTheCustomExampleStaysShort(t *testing.T) {
+	const dir = "../../examples/custom/"
+	if mod, err := os.ReadFile(dir + "go.mod"); err != nil || !strings.HasPrefix(string(mod), "module ") {
+		t.Errorf("it is no module: %v", err)
+	}
+	if f, _ := parse(t, dir+"main.go"); f.lines >= 60 {
+		t.Errorf("its main.go has %d lines", f.lines)
+	}
+}
+
 // sizes are the median and the 90th percentile of production files' lines.
 func sizes(all []pkg) (median, p90 int) {
 	var lines []int

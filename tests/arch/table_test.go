@@ -113,7 +113,7 @@ var allowed = map[string][]string{
 	"tests/faults":     nil,
 	"tests/aws":        {"pkg/failure", "pkg/ledger", "pkg/ledger/dynamoledger", "pkg/report", "pkg/unit"},
 	"tests/clikit":     {"pkg/report"},
-	"tests/lambdakit":  {"pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger"},
+	"tests/lambdakit":  {"pkg/awsconfig", "pkg/feed/sqsfeed", "pkg/ledger", "pkg/ledger/dynamoledger"},
 	"tests/bench":      {"pkg/sample"},
 	"tests/docs":       {"pkg/app"},
 	"tests/e2e":        {anything},

@@ -104,6 +104,7 @@ var mutants = []struct{ rule, old, new string }{
 	{"a unit given up is kept for longer", "MessageRetentionPeriod: 345600 ", "DelaySeconds: 0 "},
 	{"a unit given up is kept for longer", "maxReceiveCount: !Ref MaxReceives", "maxReceiveCount: 10"},
 	{"a unit given up is kept for longer", "redrivePermission: byQueue", "redrivePermission: allowAll"},
+	{"a unit given up is kept for longer", "    Default: 5\n    Description: Deliveries", "    Default: 10\n    Description: Deliveries"},
 	{"the table is the ledger's", "{AttributeName: unfinished, KeyType: RANGE}", "{AttributeName: sk, KeyType: RANGE}"},
 	{"the table is the ledger's", "ProjectionType: KEYS_ONLY", "ProjectionType: ALL"},
 	{"the table is the ledger's", "AttributeName: expires", "AttributeName: ttl"},
