@@ -140,6 +140,9 @@ func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, s
 	if err != nil {
 		return err
 	}
+	if a.Refused != "" {
+		return fmt.Errorf("connect bucket %s to job %s: %s", a.Bucket, a.Job, a.Refused)
+	}
 	done := connectedBucket{a.Bucket, a.Prefix, a.Job, a.Cutoff, change.Lines(), !f.dryRun}
 	handOver := liveCutoff
 	if !f.dryRun {

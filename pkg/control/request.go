@@ -22,7 +22,8 @@ type Selection struct {
 }
 
 // ListRequest is the lister's event. With a run it goes on listing that run;
-// without one it starts the job.
+// without one it starts the job. A start that has a token may leave out the job,
+// which then is the one that the pipeline file names.
 type ListRequest struct {
 	Job string `json:"job"`
 	Run int    `json:"run,omitempty"`
@@ -80,9 +81,11 @@ type IntakeAnswer struct {
 	State  ledger.State `json:"state,omitempty"`
 	Cutoff time.Time    `json:"cutoff,omitzero"`
 	// Bucket and Prefix are what the intake takes notifications of.
-	Bucket string  `json:"bucket"`
-	Prefix string  `json:"prefix"`
-	Taken  []Taken `json:"taken,omitempty"` // one for each of the request's objects
+	Bucket string `json:"bucket"`
+	Prefix string `json:"prefix"`
+	// Refused is why nothing is taken in: the stack's reports would be read again.
+	Refused string  `json:"refused,omitempty"`
+	Taken   []Taken `json:"taken,omitempty"` // one for each of the request's objects
 }
 
 // Taken is what became of a named object.

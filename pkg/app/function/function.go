@@ -10,11 +10,16 @@
 package function
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/spate-go/spate/pkg/app"
@@ -56,12 +61,36 @@ func serve[H any](p app.Pipeline, open func(context.Context, setup) (H, error)) 
 	slog.SetDefault(log)
 	handle, err := open(context.Background(), setup{env: os.LookupEnv, pipeline: p, log: log})
 	if err != nil {
-		// The platform starts a function again for each event, and each attempt
-		// says this.
+		// The platform starts a function again for each event. Each attempt says
+		// this to the log, and to whoever sent the event.
 		log.Error("function cannot start", "error", err)
+		if err := cannotStart(context.Background(), err); err != nil {
+			log.Warn("the platform does not take the cause", "error", err)
+		}
 		os.Exit(1)
 	}
 	lambda.Start(handle)
+}
+
+// cannotStart tells the platform why, which the library that serves events does
+// not do.
+func cannotStart(ctx context.Context, why error) error {
+	body, err := json.Marshal(messages.InvokeResponse_Error{Message: "function cannot start: " + why.Error(), Type: "CannotStart"})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // it is on the same host
+	defer cancel()
+	to := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/init/error"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // load reads the pipeline file into s.

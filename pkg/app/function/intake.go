@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -18,6 +19,7 @@ import (
 
 // takingIn is the intake function.
 type takingIn struct {
+	log    *slog.Logger
 	ledger ledger.Intaker
 	source *app.Announced
 	intake *intake.Intake
@@ -34,9 +36,11 @@ func newIntake(ctx context.Context, s setup) (func(context.Context, json.RawMess
 	if err != nil {
 		return nil, err
 	}
-	t := &takingIn{ledger: l, source: source}
+	t := &takingIn{log: s.log, ledger: l, source: source}
 	if reports := s.env.get(envReports); reports != "" {
-		t.outside = source.Outside(reports)
+		if err := source.Outside(reports); err != nil {
+			t.outside = fmt.Errorf("its report: %w", err)
+		}
 	}
 	o := intake.Options{Log: s.log}
 	if o.Refuse, err = services.refuse(); err != nil {
@@ -65,13 +69,21 @@ func (t *takingIn) handle(ctx context.Context, event json.RawMessage) (any, erro
 	return t.asked(ctx, r)
 }
 
-// notified takes in what a queue delivers. What failed comes again.
+// notified takes in what a queue delivers. What failed comes again, and so does
+// all of it where reports would be read as data (INV-8).
 func (t *takingIn) notified(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	ms := make([]intake.Message, len(batch.Records))
 	for i, r := range batch.Records {
 		ms[i] = intake.Message{ID: r.MessageId, Body: []byte(r.Body), Receives: receives(r)}
 	}
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	if t.outside != nil {
+		t.log.ErrorContext(ctx, "notifications wait", "job", t.source.Job, "error", t.outside)
+		for _, m := range ms {
+			again.BatchItemFailures = append(again.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.ID})
+		}
+		return again
+	}
 	for _, f := range t.intake.Handle(ctx, ms) {
 		again.BatchItemFailures = append(again.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: f.ID})
 	}
@@ -81,8 +93,11 @@ func (t *takingIn) notified(ctx context.Context, batch events.SQSEvent) events.S
 // asked does what a command asks for.
 func (t *takingIn) asked(ctx context.Context, r control.IntakeRequest) (control.IntakeAnswer, error) {
 	a := control.IntakeAnswer{Job: t.source.Job, Bucket: t.source.Bucket, Prefix: t.source.Prefix}
-	if r.Open && t.outside != nil {
-		return a, fmt.Errorf("open job %s: its report: %w", a.Job, t.outside)
+	if t.outside != nil {
+		a.Refused = t.outside.Error()
+		if r.Open || len(r.Objects) > 0 {
+			return a, fmt.Errorf("open job %s: %w", a.Job, t.outside)
+		}
 	}
 	var m ledger.Meta
 	err := ledger.Retry(ctx, func() (err error) {
