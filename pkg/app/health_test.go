@@ -127,6 +127,24 @@ func TestAHaltedJobIsNotReady(t *testing.T) {
 	})
 }
 
+func TestWhatHasNotHappenedToAJobIsZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, _, _ := watched(t, memledger.New(), nil)
+		got := map[string]int{}
+		for _, s := range j.opt.Metrics.Gather() {
+			got[s.Name]++
+			if s.Value != 0 {
+				t.Errorf("%s %v is %d", s.Name, s.Labels, s.Value)
+			}
+		}
+		for name, series := range map[string]int{metric.S3ObjectsOverwritten: 1, metric.S3ObjectsFailed: 13, metric.JobHalted: 5} {
+			if got[name] != series {
+				t.Errorf("%s has %d series, want %d", name, got[name], series)
+			}
+		}
+	})
+}
+
 func TestAJobThatStandsStillIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, list, write := watched(t, memledger.New(), nil)

@@ -88,8 +88,11 @@ func objectURL(url string) (l location, key string, err error) {
 		bucket, k, _ := strings.Cut(rest, "/")
 		l, key = location{bucket: bucket}, k
 	}
-	if l.dir+l.bucket == "" || key == "" || strings.HasSuffix(url, "/") {
+	switch {
+	case l.dir+l.bucket == "":
 		return l, "", fmt.Errorf("%q is neither s3://bucket/key nor file:///path", url)
+	case key == "" || strings.HasSuffix(url, "/"):
+		return l, "", fmt.Errorf("%q is a prefix, and inspect looks at objects: name one or some of them", url)
 	}
 	return l, key, nil
 }

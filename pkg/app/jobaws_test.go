@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -57,7 +59,8 @@ func deployed(t *testing.T, cfg aws.Config) (name string, outputs map[string]str
 	t.Helper()
 	client := cloudformation.NewFromConfig(cfg)
 	name = fmt.Sprintf("spate-app-%08x", rand.Uint32())
-	if _, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: aws.String(parts)}); err != nil {
+	_, err := client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: aws.String(parts)})
+	if _, there := errors.AsType[*types.AlreadyExistsException](err); err != nil && !there { // there: the SDK asked twice, the name is nobody else's
 		t.Fatal(err)
 	}
 	describe := &cloudformation.DescribeStacksInput{StackName: &name}

@@ -65,6 +65,9 @@ func (s *fakeStack) Call(ctx context.Context, _ string, payload []byte) ([]byte,
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return nil, err
 	}
+	if r.Job == "" {
+		r.Job = "own"
+	}
 	m, err := s.Start(ctx, r.Job, ledger.Start{Token: r.Token})
 	if err != nil {
 		return nil, &control.FunctionError{Type: "wrapError", Message: err.Error()}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/spate-go/spate/pkg/config"
 	"github.com/spate-go/spate/pkg/control"
 	"github.com/spate-go/spate/pkg/ledger"
+	"github.com/spate-go/spate/pkg/plan"
 )
 
 // startFlags are the flags of spate job start.
@@ -36,8 +38,8 @@ that has ended is started again: the new run lists anew and reads what is not do
 One that is listing or running is refused, with the number of its run.
 
 What is read is what the stack's own pipeline file says, unless --url, --include and
---exclude say otherwise for this run. JOB may be left out where --pipeline names the
-file whose job.name, or pipeline.name, it is.
+--exclude say otherwise for this run. So is JOB, where it is left out: job.name, or
+pipeline.name. With --pipeline it is that of the file there.
 
 --cutoff live hands over from a listing to notifications: the run waits until the
 cutoff that spate bucket connect fixed, as for any --cutoff that is to come, and lists
@@ -49,7 +51,7 @@ file is wrong; 130 interrupted.`,
 		Example: `  spate job start access-logs --stack logs --watch
   spate job start 2026-11-30 --stack logs --url s3://bucket/2026/11/30/`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 && f.pipeline != "" {
+			if len(args) == 0 {
 				return nil
 			}
 			return oneJob(c, args)
@@ -98,13 +100,13 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 	if err != nil {
 		return err
 	}
-	if err := f.before(); err != nil {
+	if err := errors.Join(f.before(), f.selects()); err != nil {
 		return err
 	}
 	if f.run.Token == "" { // ours, so that an error can name it
 		f.run.Token = rand.Text()
 	}
-	return s.ask(ctx, std, "start of job "+job, func(c *control.Control) error {
+	return s.ask(ctx, std, strings.TrimSpace("start of job "+job), func(c *control.Control) error {
 		if f.cutoff == liveCutoff {
 			var err error
 			if f.run.Before, err = c.Cutoff(ctx); err != nil {
@@ -148,11 +150,25 @@ func (f *startFlags) before() error {
 	return nil
 }
 
-// job is the job's name: the argument, or what the pipeline file calls it. Of
-// that file the table is taken, too.
+// selects refuses a source that no stack could list.
+func (f *startFlags) selects() error {
+	if f.run.URL != "" {
+		if l, err := parseURL(f.run.URL); err != nil || l.bucket == "" {
+			return fmt.Errorf("--url: %q is no bucket that a stack could read: give s3://bucket/prefix/", f.run.URL)
+		}
+	}
+	globs := plan.Filter{Include: f.run.Include, Exclude: f.run.Exclude}
+	if err := globs.Validate(); err != nil {
+		return fmt.Errorf("--include, --exclude: %w", err)
+	}
+	return nil
+}
+
+// job is the job's name: the argument, or what the pipeline file calls it; "" is
+// what that of the stack does. Of the file the table is taken, too.
 func (f *startFlags) job(args []string, s *stackFlags, std stdio) (string, error) {
 	if f.pipeline == "" {
-		return args[0], nil
+		return strings.Join(args, ""), nil // there is one at most
 	}
 	p, err := Load(f.pipeline, nil, std.env)
 	if err != nil {

@@ -38,12 +38,38 @@ func TestAStartSaysWhichRunItIs(t *testing.T) {
 	}
 }
 
+func TestAStartWithoutANameIsOfTheJobThatTheStackNames(t *testing.T) {
+	s := newFakeStack()
+	if code := s.run(t.Context(), t, "job", "start", "--table", "t"); code != exitOK || s.stdout != "job own, run 1 is listing: spate job watch own shows how far it is\n" {
+		t.Errorf("code %d: %s%s", code, s.stdout, s.stderr)
+	}
+	code := s.run(t.Context(), t, "job", "start", "--table", "t")
+	if code != exitIncomplete || s.stderr != "spate: start job own: run 1 is listing: job is active\n" {
+		t.Errorf("code %d: %s", code, s.stderr)
+	}
+}
+
 func TestAStartThatIsRefusedSaysWhyInTheListersWords(t *testing.T) {
 	s := newFakeStack()
 	s.lists(t, "logs")
 	code := s.run(t.Context(), t, "job", "start", "logs", "--table", "t")
-	if code != exitIncomplete || s.stdout != "" || !strings.Contains(s.stderr, "job is active") || strings.Contains(s.stderr, "--token") {
+	if code != exitIncomplete || s.stdout != "" || s.stderr != "spate: start job logs: run 1 is running: job is active\n" {
 		t.Errorf("code %d: %s", code, s.stderr)
+	}
+}
+
+func TestAStartThatNoStackCouldReadAsksNone(t *testing.T) {
+	for args, want := range map[string]string{
+		"--url file:///tmp/":                      "--url",
+		"--url bucket/prefix/":                    "--url",
+		"--url s3://b/p/ --include a --include [": "include[1]",
+		"--exclude {a":                            "exclude[0]",
+	} {
+		s := newFakeStack()
+		code := s.run(t.Context(), t, append([]string{"job", "start", "logs", "--table", "t"}, strings.Fields(args)...)...)
+		if code != exitUsage || len(s.calls) > 0 || !strings.Contains(s.stderr, want) {
+			t.Errorf("%s: code %d, %d calls, %s", args, code, len(s.calls), s.stderr)
+		}
 	}
 }
 

@@ -98,10 +98,10 @@ func (c *Config) enoughMemory(f frame.Framer, p Pipeline) error {
 	}
 	mend := "raise it"
 	if slices.ContainsFunc(limits, func(l sink.Limits) bool { return l.Joined() > 1 }) {
-		mend = "its sinks hold the segments that they join: raise it, let them join fewer"
+		mend = "a sink holds the rows of as many segments as it joins: raise it, set fewer segments for the sink"
 	}
 	return fmt.Errorf("pipeline.memory: %s is less than the %s that one unit needs: %s, or lower the framing's max_record",
-		c.Pipeline.Memory, config.Size(need), mend)
+		c.Pipeline.Memory, config.Size((need+1<<20-1)>>20<<20), mend)
 }
 
 // outputs are the opened sinks, and what the pipe knows of them.

@@ -139,12 +139,14 @@ func TestBucketConnectOpensTheJobBeforeTheBucketIsTold(t *testing.T) {
 	if code := s.run(t.Context(), t, "bucket", "connect", "-o", "json"); code != exitOK {
 		t.Fatalf("exit %d\n%s", code, s.stderr)
 	}
+	after := time.Now()
 	m, err := s.Meta(t.Context(), liveJob)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := m.Cutoff.Sub(before); d < notice-2*time.Second || d > notice+2*time.Second {
-		t.Errorf("the cutoff is in %v", d)
+	const rounding = 2 * time.Second
+	if m.Cutoff.Before(before.Add(notice-rounding)) || m.Cutoff.After(after.Add(notice+rounding)) {
+		t.Errorf("the cutoff is in %v", m.Cutoff.Sub(before))
 	}
 	if q := s.config.QueueConfigurations; len(q) != 1 || *q[0].QueueArn != "arn:intake" || *q[0].Filter.Key.FilterRules[0].Value != "in/" {
 		t.Errorf("the bucket tells %+v", q)
@@ -240,6 +242,24 @@ func TestAStartWithTheLiveCutoffWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestWhatNoneIsDeadOfIsAnEmptyObject(t *testing.T) {
+	s := newLiveStack()
+	s.run(t.Context(), t, "bucket", "connect")
+	if code := s.run(t.Context(), t, "job", "status", liveJob, "-o", "json"); code != exitOK || !strings.Contains(s.stdout, `"dead": {}`) {
+		t.Errorf("code %d: %s%s", code, s.stdout, s.stderr)
+	}
+}
+
+func TestAStartHasNoLiveCutoffOfAJobThatHasEnded(t *testing.T) {
+	s := newLiveStack()
+	s.run(t.Context(), t, "bucket", "connect", "--notice", "0s")
+	s.run(t.Context(), t, "job", "cancel", liveJob)
+	code := s.run(t.Context(), t, "job", "start", "backfill", "--cutoff", "live")
+	if code != exitIncomplete || len(s.calls) > 0 || !strings.Contains(s.stderr, liveJob+" is not open") || !strings.Contains(s.stderr, "spate bucket connect") {
+		t.Errorf("code %d, calls %q, %s", code, s.calls, s.stderr)
+	}
+}
+
 func TestSendNamesObjects(t *testing.T) {
 	s := newLiveStack()
 	s.run(t.Context(), t, "bucket", "connect")
@@ -314,7 +334,7 @@ func TestStatusOfAContinuousJob(t *testing.T) {
 	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/a", "--etag", `"old"`); code != exitIncomplete || !strings.Contains(s.stdout, "not announced") {
 		t.Errorf("exit %d: %s%s", code, s.stdout, s.stderr)
 	}
-	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/x"); code != exitIncomplete || !strings.Contains(s.stderr, "no such object") {
+	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/x"); code != exitIncomplete || !strings.Contains(s.stderr, "no such object: ask after a version that was there by its --etag") {
 		t.Errorf("exit %d: %s%s", code, s.stdout, s.stderr)
 	}
 }

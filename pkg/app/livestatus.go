@@ -40,8 +40,9 @@ func (j *jobStatus) live(s control.Snapshot, now time.Time) {
 	j.Units = statusUnits{Planned: p.Done + b.Open + b.Dead, Done: p.Done, Dead: b.Dead}
 	j.Objects, j.Bytes = statusObjects{Done: p.Objects}, statusBytes{Done: p.BytesRead}
 	j.Live = &statusLive{
-		Cutoff: s.Meta.Cutoff, Open: b.Open, PerMinute: statusFlow(s.PerMinute), Dead: s.Dead,
+		Cutoff: s.Meta.Cutoff, Open: b.Open, PerMinute: statusFlow(s.PerMinute), Dead: map[failure.Reason]int{},
 	}
+	maps.Copy(j.Live.Dead, s.Dead)
 	if !b.Oldest.IsZero() {
 		j.Live.Lag = max(now.Sub(b.Oldest), 0).Seconds()
 	}
@@ -85,7 +86,11 @@ const (
 // an answer, with the exit code of a job that is incomplete.
 func objectStatus(ctx context.Context, stack *control.Control, job, key, etag string, as form, std stdio) error {
 	in, err := stack.Ingested(ctx, job, key, etag)
-	if err != nil && !errors.Is(err, ledger.ErrNoClaim) {
+	switch _, reason := failure.Of(err); {
+	case err == nil, errors.Is(err, ledger.ErrNoClaim):
+	case reason == failure.NotFound && etag == "":
+		return fmt.Errorf("%w: ask after a version that was there by its --etag", err)
+	default:
 		return err
 	}
 	k := keyStatus{Job: job, Key: key, ETag: in.Object.ETag, State: keyUnknown}

@@ -78,7 +78,11 @@ func checkJob(ctx context.Context, path string, f checkFlags, p Pipeline, std st
 	if err != nil {
 		return err
 	}
-	if _, err := filterOf(c.Source.S3, l); err != nil {
+	planning, err := c.planning(p, l)
+	if err != nil {
+		return err
+	}
+	if err := c.enoughMemory(planning.framing.framer(), p); err != nil {
 		return err
 	}
 	if p.Sink == nil && len(c.sections()) == 0 {

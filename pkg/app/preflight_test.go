@@ -90,6 +90,7 @@ func TestACheckFindsWhatIsInTheWay(t *testing.T) {
 		{"a chain over raw records", nil, []string{"--set", "decode={raw: {}}", "--set", `chain=[{filter: "a > 1"}]`}, 2, "", "", ""},
 		{"no sink", nil, []string{"--set", "sink=null"}, 2, "", "", ""},
 		{"a glob that is none", nil, []string{"--set", `source.s3.include=["["]`}, 2, "", "", ""},
+		{"memory that holds no unit", nil, []string{"--set", "pipeline.memory=1MiB"}, 2, "", "", ""},
 		{"a URL that is none", nil, []string{"--set", `source.s3.url=ftp://x/`}, 2, "", "", ""},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -143,5 +144,15 @@ func TestACheckIsWrittenForPeople(t *testing.T) {
 		"ok        sink    standard output\n"
 	if code != exitIncomplete || stdout != want || stderr != "spate: the job would not run: source\n" {
 		t.Errorf("code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+func TestThatThereIsNoSinkIsSaidInOneLine(t *testing.T) {
+	b, path := archive(t)
+	for _, command := range []string{"check", "run"} {
+		code, _, stderr := cliOf(t, Pipeline{Source: b}, command, path, "--set", "sink=null")
+		if code != exitUsage || !strings.HasSuffix(stderr, "spate: sink: required: say where rows go, as sink: {file: {path: out.ndjson}} does\n") {
+			t.Errorf("%s: code %d, %s", command, code, stderr)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/unit"
@@ -26,6 +27,36 @@ type progressed struct {
 func (p *progressed) meter(r *metric.Registry, c *Config) {
 	p.registry, p.config, p.cut = r, c, map[string]int64{}
 	p.completed = r.Counter(metric.S3ObjectsCompleted, labels(c, "source", "s3")...)
+	// What has not happened is 0: an alarm on a series that is not there never rings.
+	r.Counter(metric.S3ObjectsOverwritten, labels(c, "source", "s3")...) // of announced objects alone
+	for _, reason := range unitReasons {
+		p.failures(reason)
+	}
+	for _, reason := range haltReasons {
+		p.halts(reason)
+	}
+}
+
+// The reasons that a job may meet.
+var (
+	unitReasons = []failure.Reason{
+		failure.NotFound, failure.ETagDrift, failure.Undecodable, failure.TooLarge, failure.Archived, failure.InvalidKey,
+		failure.RetriesExhausted, failure.SinkRejected, failure.Deadline, failure.Operator, failure.Crashed, failure.Missing,
+		failure.UnsupportedDescriptor,
+	}
+	haltReasons = []failure.Reason{failure.Denied, failure.Config, failure.Schema, failure.Fingerprint, failure.SinkDown}
+)
+
+func (p *progressed) failures(r failure.Reason) *metric.Value {
+	return p.registry.Counter(metric.S3ObjectsFailed, append(labels(p.config, "source", "s3"), because(r))...)
+}
+
+func (p *progressed) halts(r failure.Reason) *metric.Value {
+	return p.registry.Gauge(metric.JobHalted, append(labels(p.config, "pipeline", "run"), because(r))...)
+}
+
+func because(r failure.Reason) metric.Label {
+	return metric.Label{Name: metric.LabelReason, Value: string(r)}
 }
 
 func (p *progressed) finished(u *unit.Unit) {
@@ -93,8 +124,7 @@ func (p *progressed) gaveUp(u *unit.Unit, c ledger.Cause) {
 	p.completed.Add(good)
 	p.failed.Add(bad)
 	p.bytes.Add(u.Size())
-	reason := metric.Label{Name: metric.LabelReason, Value: string(c.Reason)}
-	p.registry.Counter(metric.S3ObjectsFailed, append(labels(p.config, "source", "s3"), reason)...).Add(bad)
+	p.failures(c.Reason).Add(bad)
 }
 
 // spoiled keeps the object of the range u from ever being whole, and reports
@@ -111,11 +141,9 @@ func (p *progressed) spoiled(u *unit.Unit) bool {
 }
 
 func (p *progressed) halted(h *ledger.Halt) {
-	if h == nil {
-		return
+	if h != nil {
+		p.halts(h.Reason).Set(1)
 	}
-	reason := metric.Label{Name: metric.LabelReason, Value: string(h.Reason)}
-	p.registry.Gauge(metric.JobHalted, append(labels(p.config, "pipeline", "run"), reason)...).Set(1)
 }
 
 // labels are what every series of a component carries; pipe adds the component's

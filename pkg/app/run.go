@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
+	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/report"
 )
@@ -69,14 +70,8 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	if err != nil {
 		return err
 	}
-	if f.output != "text" && f.output != "json" {
-		return fmt.Errorf("--output: %q is neither text nor json", f.output)
-	}
-	if f.limit < 0 {
-		return fmt.Errorf("--limit: %d is less than 0", f.limit)
-	}
-	if f.limit > 0 && f.state != "" {
-		return errors.New("--limit with --state: a limit is for trying a chain, and would leave a job half done in the state: leave one of them out")
+	if err := f.check(); err != nil {
+		return err
 	}
 	c, err := Load(path, f.set, std.env)
 	if err != nil {
@@ -85,9 +80,7 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	// The log's lines go through the display once there is one.
 	stderr := &switchable{w: std.stderr}
 	log := slog.New(f.handler(stderr))
-	for _, note := range c.ignored(f.state) {
-		fmt.Fprintf(std.stderr, "spate: note: %s\n", note)
-	}
+	c.foretell(std, f.state)
 	reports, err := openReport(f.report, path, &c)
 	if err != nil {
 		return err
@@ -98,6 +91,9 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log, Metrics: metrics,
 	})
 	if err != nil {
+		if failure.Is(err, failure.Transient) { // nothing is wrong with the file
+			return &exitError{err, exitIncomplete}
+		}
 		return err
 	}
 	if url := j.AdminURL(); url != "" {
@@ -123,6 +119,20 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 		return &exitError{err, exitIncomplete}
 	}
 	return verdict(ctx, r, f)
+}
+
+// check says what is wrong with the flags.
+func (f *runFlags) check() error {
+	if f.output != "text" && f.output != "json" {
+		return fmt.Errorf("--output: %q is neither text nor json", f.output)
+	}
+	if f.limit < 0 {
+		return fmt.Errorf("--limit: %d is less than 0", f.limit)
+	}
+	if f.limit > 0 && f.state != "" {
+		return errors.New("--limit with --state: a limit is for trying a chain, and would leave a job half done in the state: leave one of them out")
+	}
+	return nil
 }
 
 // warnings are what a report says that its state does not.
@@ -185,19 +195,18 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// ignored says which sections have no part in a job in one process.
-func (c *Config) ignored(state string) []string {
-	var notes []string
+// foretell says which sections have no part in a job in one process, and what
+// becomes of its progress.
+func (c *Config) foretell(std stdio, state string) {
 	if c.Feed.SQS != nil {
-		notes = append(notes, "feed.sqs is ignored: run reads everything in this process, with the feed in memory")
+		fmt.Fprintf(std.stderr, "spate: note: feed.sqs is ignored: run reads everything in this process, with the feed in memory\n")
 	}
 	if c.Job.Table != "" {
-		notes = append(notes, "job.table is ignored: run keeps the ledger in this process, or in the --state directory")
+		fmt.Fprintf(std.stderr, "spate: note: job.table is ignored: run keeps the ledger in this process, or in the --state directory\n")
 	}
 	if state == "" {
-		notes = append(notes, "progress is lost with this process: an interrupted run starts again from the beginning; --state DIR keeps it")
+		fmt.Fprintf(std.stderr, "spate: warning: progress is lost with this process: an interrupted run starts again from the beginning; --state DIR keeps it\n")
 	}
-	return notes
 }
 
 // snapshot is how far the job is, for the display.

@@ -142,7 +142,7 @@ func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options
 	}
 	all := c.sections()
 	if len(all) == 0 {
-		return nil, errors.New("sink: required: say where rows go, for instance\n\n  sink:\n    file: {path: out.ndjson}")
+		return nil, errors.New("sink: required: say where rows go, as sink: {file: {path: out.ndjson}} does")
 	}
 	names := c.sinkNames()
 	for _, name := range names {

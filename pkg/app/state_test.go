@@ -117,3 +117,18 @@ func once(t *testing.T, path string, rows map[string]bool) {
 		t.Errorf("%d rows, want %d", len(seen), len(rows))
 	}
 }
+
+func TestARunWarnsThatItKeepsNoProgress(t *testing.T) {
+	const lost = "spate: warning: progress is lost with this process: "
+	b, path := archive(t)
+	nothing := []string{"run", path, "--overwrite", "--progress", "none", "--set", `source.s3.include=["none"]`}
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{{nil, true}, {[]string{"--state", t.TempDir()}, false}} {
+		code, _, stderr := cliOf(t, Pipeline{Source: b}, append(nothing, c.args...)...)
+		if code != exitOK || strings.Contains(stderr, lost) != c.want {
+			t.Errorf("%v: code %d, %s", c.args, code, stderr)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spate-go/spate/pkg/backoff"
@@ -33,11 +34,12 @@ type Started struct {
 	Later error
 }
 
-// Start starts the job's next run and has it listed. What the lister refuses,
+// Start starts the job's next run and has it listed; job "" is the one that the
+// lister's pipeline file names. What the lister refuses,
 // such as a job that is running, is a *FunctionError in its own words.
 func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Started, error) {
 	if c.opt.Functions == nil || c.opt.Lister == "" {
-		return Started{}, fmt.Errorf("start job %s: the stack names no lister function", job)
+		return Started{}, starting(job, errors.New("the stack names no lister function"))
 	}
 	token := o.Token
 	if token == "" {
@@ -47,7 +49,7 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 		Job: job, Selection: o.Selection, Token: token, TaskToken: o.TaskToken, Detach: true,
 	})
 	if err != nil {
-		return Started{}, fmt.Errorf("start job %s: %w", job, err)
+		return Started{}, starting(job, err)
 	}
 	// An answer that was lost is asked for again with the token: the lister finds
 	// the run that it names.
@@ -57,17 +59,26 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 		return err
 	})
 	if err != nil {
-		return Started{}, fmt.Errorf("start job %s: %w", job, err)
+		return Started{}, starting(job, err)
 	}
 	var a ListAnswer
-	if err := json.Unmarshal(body, &a); err != nil || a.Job != job || a.Run < 1 {
-		return Started{}, fmt.Errorf("start job %s: function %s answers %.200q: it is no lister of this version", job, c.opt.Lister, body)
+	if err := json.Unmarshal(body, &a); err != nil || a.Job == "" || job != "" && a.Job != job || a.Run < 1 {
+		return Started{}, starting(job, fmt.Errorf("function %s answers %.200q: it is no lister of this version", c.opt.Lister, body))
 	}
 	s := Started{Job: a.Job, Run: a.Run, State: a.State}
 	if s.State == ledger.Listing {
 		s.Later = c.queue(ctx, c.opt.Lister, ListRequest{Job: s.Job, Run: s.Run})
 	}
 	return s, nil
+}
+
+// starting says what failed, unless the lister's own words do.
+func starting(job string, err error) error {
+	do := strings.TrimSpace("start job " + job)
+	if strings.HasPrefix(err.Error(), do) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", do, err)
 }
 
 // queue hands a function a request and does not wait for what it does with it.

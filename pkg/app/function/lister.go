@@ -42,6 +42,10 @@ func newLister(ctx context.Context, s setup) (func(context.Context, control.List
 }
 
 func (l *listing) handle(ctx context.Context, r control.ListRequest) (control.ListAnswer, error) {
+	// Only of a start that names itself: an event of something else starts none.
+	if r.Job == "" && r.Run == 0 && r.Token != "" {
+		r.Job = l.config.Job.Name
+	}
 	if err := ledger.CheckName(r.Job); err != nil {
 		return control.ListAnswer{}, err
 	}
@@ -104,6 +108,9 @@ func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta
 		meta, err = l.ledger.Start(ctx, r.Job, s)
 		return err
 	})
+	if errors.Is(err, ledger.ErrActive) {
+		err = fmt.Errorf("%w: wait until it has ended, or end it with spate job cancel %s", err, r.Job)
+	}
 	return meta, err
 }
 

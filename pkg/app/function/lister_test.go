@@ -263,3 +263,25 @@ func TestARequestIsReadAsItIsDocumented(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestAStartThatNamesNoJobIsOfThePipelinesOwn(t *testing.T) {
+	for set, want := range map[string]string{"job={}": "p", "job={name: q}": "q"} {
+		w := newWorld(t, set)
+		if a := w.asked(control.ListRequest{Token: "t", Detach: true}); a.Job != want || a.Run != 1 {
+			t.Errorf("%s: %+v", set, a)
+		}
+		w.refused(control.ListRequest{}, "a name is")                   // an event of something else
+		w.refused(control.ListRequest{Token: "t", Run: 1}, "a name is") // a run is of a job
+	}
+}
+
+func TestAStartOfAJobThatRunsSaysHowToEndIt(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.handle(t.Context(), control.ListRequest{Job: "j", Token: "a", Detach: true}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.handle(t.Context(), control.ListRequest{Job: "j", Token: "b", Detach: true})
+	if !errors.Is(err, ledger.ErrActive) || !strings.HasSuffix(err.Error(), "run 1 is listing: job is active: wait until it has ended, or end it with spate job cancel j") {
+		t.Errorf("got %v", err)
+	}
+}
