@@ -77,6 +77,7 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	if err != nil {
 		return err
 	}
+	defer c.holdHeap(std.env)()
 	// The log's lines go through the display once there is one.
 	stderr := &switchable{w: std.stderr}
 	log := slog.New(f.handler(stderr))
