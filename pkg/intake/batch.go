@@ -153,7 +153,8 @@ func (in *Intake) count(b *batch, units int) {
 
 // log writes a line of the batch, and another one where it did not all go well.
 func (in *Intake) log(ctx context.Context, b *batch, units int, err error) {
-	var objects, ignored, refused, failed int
+	var objects, refused, failed int
+	ignored := map[failure.Reason]int{}
 	for i := range b.messages {
 		m := &b.messages[i]
 		if m.err != nil {
@@ -164,7 +165,9 @@ func (in *Intake) log(ctx context.Context, b *batch, units int, err error) {
 			continue
 		}
 		objects += m.objects
-		ignored += len(m.ignored)
+		for _, r := range m.ignored {
+			ignored[r]++
+		}
 		refused += len(m.bad)
 	}
 	log := in.opts.Log.With("job", in.opts.Job)

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -222,5 +223,18 @@ func TestAnObjectOfAStoreWithoutETagsIsRefused(t *testing.T) {
 	}
 	if taken := w.take(unit.Object{Key: "p/a", Size: 9}); !failure.Is(taken[0].Err, failure.Member) {
 		t.Errorf("%+v", taken)
+	}
+}
+
+func TestTheLogSaysWhatNothingIsReadForAndWhy(t *testing.T) {
+	w := newWorld(t)
+	var log strings.Builder
+	w.opts.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	w.announce(w.put("p/a", "a", 9))
+	w.enqueue(body(w.record(w.put("elsewhere/b", "b", 9)), w.record(w.put("p/empty", "x", 0))))
+	w.enqueue(`{"Event":"s3:TestEvent"}`)
+	w.handle(w.intake(nil), 10)
+	if want := `"objects":1,"units":1,"ignored":{"empty":1,"outside_prefix":1,"test":1},"refused":0`; !strings.Contains(log.String(), want) {
+		t.Errorf("%s is not in\n%s", want, log.String())
 	}
 }
