@@ -74,6 +74,9 @@ type Options struct {
 
 	state state // that Open opened, and whether the job was begun in it
 	begun bool
+	// down is told that the job is halted while its sink is down, and with nil that
+	// it goes on; nil: the log is.
+	down func(*ledger.Halt)
 }
 
 // Job is a bounded job in this process: lister, reader and finalizer over the
@@ -87,7 +90,7 @@ type Job struct {
 	ledger    ledger.Store
 	state     state
 	feed      *memfeed.Feed
-	sender    feed.Sender
+	waits     waiting // before the feed
 	lister    *lister.Lister
 	reader    *reader.Reader
 	finalizer *finalizer.Finalizer
@@ -166,9 +169,10 @@ func Open(ctx context.Context, c Config, p Pipeline, o Options) (j *Job, err err
 	return j, nil
 }
 
-// Run runs the job to its end and reports. When ctx ends it stops: nothing new
-// is read, units at hand have the drain time to finish. The error is of what
-// kept the job from being reported at all; the verdict is in the report.
+// Run runs the job to its end and reports. While a sink is down it waits for it.
+// When ctx ends it stops: nothing new is read, units at hand have the drain time to
+// finish. The error is of what kept the job from being reported at all; the verdict
+// is in the report.
 func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 	meta, going, err := j.begin(ctx)
 	if err != nil {
@@ -191,6 +195,7 @@ func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 		defer close(delivered)
 		_ = j.feed.Run(work, j.held, j.reader.Handle) // of work alone, which is ours
 	}()
+	wg.Go(func() { j.mind(stop) })
 	wg.Go(func() {
 		watchErr = j.watch(stop)
 		j.health.stopping.Store(true)
@@ -215,8 +220,11 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 			cancelWork()
 		}
 	}
-	return fmt.Errorf("job %s: units at hand did not end within %v of the stop: does anything take the rows?", j.name, 2*j.opt.Drain)
+	return fmt.Errorf("job %s: %w within %v of the stop: does anything take the rows?", j.name, errStuck, 2*j.opt.Drain)
 }
+
+// errStuck is of units that nothing ends.
+var errStuck = errors.New("units at hand did not end")
 
 // start begins the job's next run. With its token a start whose answer was lost
 // is the same start.
@@ -233,6 +241,11 @@ func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
 func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error) {
 	var r *report.Report
 	err := ledger.Retry(ctx, func() (err error) { // all the work is in it
+		if !j.limited() { // units that ended after the stop may have been the last
+			if _, err = j.finalizer.Prove(ctx, j.name); err != nil {
+				return err
+			}
+		}
 		r, err = j.finalizer.Report(ctx, j.name)
 		return err
 	})
@@ -281,10 +294,13 @@ func (j *Job) send(ctx context.Context, meta ledger.Meta, going bool) error {
 	return err
 }
 
-// watch returns when the job has ended, is halted or was stopped. A ledger that
-// cannot be asked may be asked again.
+// glance is how often it is looked whether something has changed.
+const glance = 200 * time.Millisecond
+
+// watch returns when the job has ended, is halted by what does not end by itself, or
+// was stopped. A ledger that cannot be asked may be asked again.
 func (j *Job) watch(ctx context.Context) error {
-	tick := time.NewTicker(200 * time.Millisecond)
+	tick := time.NewTicker(glance)
 	defer tick.Stop()
 	for failed := 0; ; {
 		empty, told := false, failed > 0
@@ -294,7 +310,7 @@ func (j *Job) watch(ctx context.Context) error {
 		case <-j.wake:
 			told = true
 		case <-tick.C:
-			empty = j.sent.Load() && j.feed.Depth().Empty()
+			empty = j.sent.Load() && !j.waits.any() && j.feed.Depth().Empty()
 		}
 		j.beat(time.Now())
 		ended, err := j.ended(ctx, empty, told)
@@ -322,9 +338,12 @@ func (j *Job) ended(ctx context.Context, empty, told bool) (bool, error) {
 		return true, nil
 	}
 	meta, err := j.ledger.Meta(ctx, j.name)
-	if err != nil || meta.Halt != nil {
-		j.progress.halted(meta.Halt)
+	if err != nil {
 		return true, err
+	}
+	if meta.Halt != nil && !sinkDown(meta) {
+		j.progress.halts(meta.Halt.Reason).Set(1)
+		return true, nil
 	}
 	if empty && meta.Listed {
 		return false, fmt.Errorf("job %s: units are open and none is on its way: this is a fault of the program, please report it", j.name)

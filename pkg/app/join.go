@@ -38,7 +38,7 @@ func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d 
 	}
 	j := &Job{
 		name: c.Job.Name, opt: o, held: c.Feed.UnitsHeld, wake: make(chan struct{}, 1),
-		ledger: d.ledger, state: d.state, feed: d.feed, sender: d.sender, sinks: out.opened,
+		ledger: d.ledger, state: d.state, feed: d.feed, waits: waiting{feed: d.sender}, sinks: out.opened,
 		finalizer: finalizer.New(d.ledger), digests: digests, pipeline: c.pipelineDigest(),
 	}
 	if o.Limit > 0 {
@@ -57,12 +57,13 @@ func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Op
 	j.records, j.read = pp.Records(), pp.BytesRead()
 	j.reader = reader.New(d.ledger, pp, reader.Options{
 		ReadDigest: j.digests.Read, Level: slog.LevelDebug, Pipeline: j.pipeline, Log: j.opt.Log,
+		Resume: j.resume, Waits: j.waits.add,
 		Settled: j.settled, Halted: func(context.Context, *unit.Unit, ledger.Halt) { j.notify() }, Finished: j.finished, GaveUp: j.progress.gaveUp,
 		Latency: r.Histogram(metric.E2ELatency, labels(c, "pipeline", "run")...),
 	})
 	j.progress.meter(r, c)
 	listing.Kept, listing.Registry, listing.Labels = j.progress.kept, r, labels(c, "source", "s3")
-	j.lister = lister.New(d.bucket, d.ledger, d.sender, listing)
+	j.lister = lister.New(d.bucket, d.ledger, &j.waits, listing)
 }
 
 // openReading opens the outputs and returns what the pipe is made of, but for the

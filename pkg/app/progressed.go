@@ -140,12 +140,6 @@ func (p *progressed) spoiled(u *unit.Unit) bool {
 	return true
 }
 
-func (p *progressed) halted(h *ledger.Halt) {
-	if h != nil {
-		p.halts(h.Reason).Set(1)
-	}
-}
-
 // labels are what every series of a component carries; pipe adds the component's
 // itself.
 func labels(c *Config, component, kind string) []metric.Label {

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spate-go/spate/pkg/app/internal/progress"
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/report"
 )
@@ -90,6 +92,7 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	metrics := new(metric.Registry)
 	j, err := Open(ctx, c, p, Options{
 		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log, Metrics: metrics,
+		down: f.down(stderr),
 	})
 	if err != nil {
 		if failure.Is(err, failure.Transient) { // nothing is wrong with the file
@@ -116,10 +119,29 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 		}
 		err = errors.Join(err, reports.write(r), show(r, f.output, c, std))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errStuck) && ctx.Err() != nil && r != nil && r.State == report.Interrupted:
+		return &exitError{err, exitInterrupted}
+	case err != nil:
 		return &exitError{err, exitIncomplete}
 	}
 	return verdict(ctx, r, f)
+}
+
+// down says on w that the job is halted because its sink is down, and that it goes
+// on.
+func (f *runFlags) down(w io.Writer) func(*ledger.Halt) {
+	kept := "; progress is lost then"
+	if f.state != "" {
+		kept = "; nothing is lost then"
+	}
+	return func(h *ledger.Halt) {
+		text := "note: the sink is up again: the job goes on"
+		if h != nil {
+			text = "warning: the job is halted: " + h.Detail + "; interrupt to end it" + kept
+		}
+		_, _ = fmt.Fprintf(w, "spate: %s\n", text)
+	}
 }
 
 // check says what is wrong with the flags.
@@ -181,12 +203,20 @@ func verdict(ctx context.Context, r *report.Report, f runFlags) error {
 	switch {
 	case r.State == report.Completed:
 		return nil
+	case waited(r) && ctx.Err() != nil:
+		return &exitError{fmt.Errorf("job %s was interrupted while its sink is down: %d of %d units are done: %s", r.Job, r.Units.Done, r.Units.Planned, next), exitInterrupted}
 	case r.State == report.Interrupted && ctx.Err() != nil:
 		return &exitError{fmt.Errorf("job %s was interrupted: %d of %d units are done: %s", r.Job, r.Units.Done, r.Units.Planned, next), exitInterrupted}
 	case r.State == report.Interrupted && f.limit > 0:
 		return nil
 	}
 	return &exitError{fmt.Errorf("job %s %s: %s", r.Job, r.State, r.Reason), exitIncomplete}
+}
+
+// waited reports whether the job stood still for a sink that is down. Any other
+// halt ends a job before an interrupt does.
+func waited(r *report.Report) bool {
+	return r.State == report.Halted && strings.HasPrefix(r.Reason, string(failure.SinkDown)+":")
 }
 
 func writeJSON(w io.Writer, v any) error {

@@ -142,7 +142,7 @@ func (j *Job) resend(ctx context.Context, m ledger.Meta) error {
 		return err
 	}
 	return j.state.ledger.Pending(ctx, j.name, m.Run, func(p ledger.Planned) error {
-		if err := j.sender.Send(ctx, feed.Message{ID: p.ID, Job: j.name, Body: p.Body}); err != nil {
+		if err := j.waits.Send(ctx, feed.Message{ID: p.ID, Job: j.name, Body: p.Body}); err != nil {
 			return fmt.Errorf("send again: %w", err)
 		}
 		return nil

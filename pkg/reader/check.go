@@ -50,6 +50,9 @@ func (a *attempt) check(ctx context.Context) (bool, error) {
 	case on:
 		return true, nil
 	case err == nil:
+		if a.outcome == halted {
+			a.waits()
+		}
 		return false, nil
 	case failure.Is(err, failure.Job):
 		return false, a.halt(ctx, err)

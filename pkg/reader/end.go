@@ -143,6 +143,7 @@ func (a *attempt) halt(ctx context.Context, cause error) error {
 		return a.fail(ctx, errors.Join(cause, err))
 	}
 	a.metas.forget(a.ref.Job)
+	a.waits()
 	if !won {
 		return nil
 	}
@@ -151,6 +152,13 @@ func (a *attempt) halt(ctx context.Context, cause error) error {
 		a.opt.Halted(ctx, a.unit, h)
 	}
 	return nil
+}
+
+// waits says that the unit is open and that its message is about to be acked.
+func (a *attempt) waits() {
+	if a.opt.Waits != nil {
+		a.opt.Waits(a.delivery.Message)
+	}
 }
 
 // cause is why the unit is given up.

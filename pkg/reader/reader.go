@@ -81,6 +81,10 @@ type Options struct {
 	// Halted is told when a unit of this reader halted its job, once a halt.
 	// nil: nobody is told.
 	Halted func(ctx context.Context, u *unit.Unit, h ledger.Halt)
+	// Waits is told of every message that is acked because its job is halted, while
+	// its unit is open, before it is acked. nil: whoever clears the halt has every
+	// open unit sent.
+	Waits func(m feed.Message)
 	// Finished is told of every unit that ended as done. nil: nobody is told.
 	Finished func(u *unit.Unit)
 	// GaveUp is told of every unit that was given up, and why. nil: nobody is

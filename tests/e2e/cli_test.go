@@ -176,6 +176,28 @@ func TestAnInterruptDrainsAndLeavesWholeLines(t *testing.T) {
 	}
 }
 
+// Its reader takes nothing: the units at hand do not end.
+func TestAnInterruptOfAStuckOutputIsAnInterrupt(t *testing.T) {
+	src, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	write(t, filepath.Join(src, "a"), records("a", 100_000))
+	if err := syscall.Mkfifo(out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(out, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	stop := func(cmd *exec.Cmd) {
+		_, _ = reader.Read(make([]byte, 1)) // it writes
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+	}
+	res := run{signal: stop}.spate(t, "run", pipeline(t, src, out, ""))
+	if res.code != 130 || !strings.Contains(res.stderr, "does anything take the rows?") {
+		t.Errorf("code %d\n%s", res.code, res.stderr)
+	}
+}
+
 func TestAFullFileSystemStopsTheJobWithWholeLines(t *testing.T) {
 	src, disk := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {

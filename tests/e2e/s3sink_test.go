@@ -13,8 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -203,6 +206,65 @@ func TestABucketThatMayNotBeWrittenToHaltsTheJobOnce(t *testing.T) {
 	if n := denied.Load(); n > 40 { // those that were sent together
 		t.Errorf("%d writes were denied before the job stopped", n)
 	}
+}
+
+// away answers writes with 503 until back is true, and says when that was first.
+func (b *bucket) away(back *atomic.Bool) (first <-chan struct{}) {
+	struck := make(chan struct{})
+	var once sync.Once
+	b.intercept(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method != http.MethodPut || back.Load() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		once.Do(func() { close(struck) })
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	return struck
+}
+
+// It takes the minute that writes are repeated for, and the one until a probe.
+func TestARunWaitsForABucketThatIsDownAndGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes two minutes")
+	}
+	t.Run("until it answers", func(t *testing.T) {
+		t.Parallel()
+		b := newBucket(t)
+		want := b.fill()
+		var back atomic.Bool
+		first := b.away(&back)
+		res := run{signal: func(*exec.Cmd) {
+			<-first
+			time.AfterFunc(80*time.Second, func() { back.Store(true) })
+		}}.spate(t, "run", b.sinkPipeline(""), "--progress", "none", "--state", t.TempDir())
+		if res.code != 0 || res.report.State != report.Completed {
+			t.Fatalf("code %d\n%s", res.code, res.stderr)
+		}
+		b.holds(want)
+		for _, text := range []string{
+			"spate: warning: the job is halted: ", "503", "once a minute", "interrupt to end it; nothing is lost then", "spate: note: the sink is up again",
+		} {
+			if !strings.Contains(res.stderr, text) {
+				t.Errorf("standard error lacks %q:\n%s", text, res.stderr)
+			}
+		}
+	})
+	t.Run("and is interrupted", func(t *testing.T) {
+		t.Parallel()
+		b := newBucket(t)
+		b.fill()
+		var never atomic.Bool
+		first := b.away(&never)
+		res := run{signal: func(cmd *exec.Cmd) {
+			<-first
+			time.AfterFunc(75*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGINT) })
+		}}.spate(t, "run", b.sinkPipeline(""), "--progress", "none")
+		if res.code != 130 || !strings.Contains(res.stderr, "progress is lost then") || res.report.State != report.Halted || !strings.Contains(res.stderr, "was interrupted while its sink is down") {
+			t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+		}
+	})
 }
 
 // INV-8.
