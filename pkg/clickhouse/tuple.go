@@ -4,18 +4,23 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // tuple is Tuple: of a JSON array with a value for each element, or, where they
 // have names, of an object. A member that is missing is the element's default.
 type tuple struct {
 	refuses
-	of    []coder
-	names []string // nil: none
+	of     []coder
+	names  []string       // nil: none
+	places map[string]int // of the names
 }
 
 func newTuple(t *Type) tuple {
-	c := tuple{names: t.names}
+	c := tuple{names: t.names, places: make(map[string]int, len(t.names))}
+	for i, name := range slices.Backward(t.names) { // of two called the same the first
+		c.places[name] = i
+	}
 	for _, a := range t.args {
 		c.of = append(c.of, a.coder)
 	}
@@ -52,16 +57,15 @@ func (c tuple) object(dst, raw []byte) ([]byte, error) {
 		values = append(values, nil)
 	}
 	w := walk(raw)
-	for {
+	for next := 0; ; next++ {
 		name, value := w.member()
 		if value == nil {
 			break
 		}
-		i := c.index(name)
-		if i < 0 {
+		if next = c.index(next, name); next < 0 {
 			return dst, fmt.Errorf("the tuple has no element %q", cut(string(name)))
 		}
-		values[i] = value // of members called the same the last counts
+		values[next] = value // of members called the same the last counts
 	}
 	if w.bad {
 		return dst, errMalformed
@@ -79,20 +83,18 @@ func (c tuple) object(dst, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// index finds the element that the inside of a JSON string names.
-func (c tuple) index(name []byte) int {
-	for i, n := range c.names {
-		if string(name) == n {
-			return i
-		}
+// index finds the element that the inside of a JSON string names, or is -1. Most
+// objects have their members in the order of the elements: it looks at next first.
+func (c tuple) index(next int, name []byte) int {
+	if next < len(c.names) && string(name) == c.names[next] {
+		return next
 	}
-	if bytes.IndexByte(name, '\\') < 0 {
-		return -1
+	if i, ok := c.places[string(name)]; ok {
+		return i
 	}
-	var buf [64]byte
-	meant := unescape(buf[:0], name)
-	for i, n := range c.names {
-		if string(meant) == n {
+	if bytes.IndexByte(name, '\\') >= 0 {
+		var buf [64]byte
+		if i, ok := c.places[string(unescape(buf[:0], name))]; ok {
 			return i
 		}
 	}

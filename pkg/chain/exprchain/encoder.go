@@ -100,10 +100,13 @@ func (s *scope) encode(sink int) func(dst []byte, d *jsondecode.Document) ([]byt
 	if c == nil {
 		return s.row
 	}
-	values, places := make([][]byte, len(c.sources)), make([]int, len(c.sources))
+	values, seeker := make([][]byte, len(c.sources)), newSeeker(s.plan, c.sources)
 	return func(dst []byte, d *jsondecode.Document) ([]byte, error) {
 		if !s.plan.edited && !d.IsObject() {
 			return dst, errNoObject
+		}
+		if s.plan.edited {
+			s.seek(seeker)
 		}
 		s.texts = s.texts[:0]
 		for i, f := range c.sources {
@@ -111,7 +114,7 @@ func (s *scope) encode(sink int) func(dst []byte, d *jsondecode.Document) ([]byt
 			case member:
 				values[i] = d.Raw(f.n)
 			case field:
-				values[i] = s.memberAt(s.plan.fields[f.n], &places[i])
+				values[i] = s.sought(seeker, i)
 			case nowhere:
 			default:
 				start := len(s.texts)
@@ -121,27 +124,6 @@ func (s *scope) encode(sink int) func(dst []byte, d *jsondecode.Document) ([]byt
 		}
 		return c.Append(dst, values)
 	}
-}
-
-// memberAt is find with a guess of where the member is, which it corrects: most
-// records have theirs in one order.
-func (s *scope) memberAt(path jsondecode.Path, place *int) []byte {
-	if len(path) == 0 {
-		return s.find(path)
-	}
-	m := *s.members()
-	if *place >= len(m) || !m[*place].Is(path[0]) {
-		i := s.index(path[0])
-		if i < 0 {
-			return nil
-		}
-		*place = i
-	}
-	v := m[*place].Value
-	if &v[0] == &s.null[0] { // not written, but made of nothing
-		return nil
-	}
-	return jsondecode.Lookup(v, path[1:])
 }
 
 // ends is the worker's end of the chain: without a route every sink is given

@@ -59,6 +59,7 @@ type plan struct {
 	edited bool
 	fields []jsondecode.Path // what is looked up in it
 	known  []string          // its members, where they are all known; else nil
+	sought [][]source        // what selects look for in it, each at once
 
 	routes    []route
 	unmatched chain.Policy

@@ -62,7 +62,7 @@ func (p *plan) edit(at string) {
 		}
 		s.reset()
 		if columns != nil {
-			*s.members() = s.appendColumns((*s.members())[:0], columns)
+			*s.members() = s.appendColumns((*s.members())[:0], columns, nil)
 			return true, nil
 		}
 		*s.members() = jsondecode.AppendMembers((*s.members())[:0], s.doc.Bytes())
@@ -81,14 +81,18 @@ func (r *record) reset() {
 	r.made, r.items = r.made[:0], r.items[:0]
 }
 
-// appendColumns appends what a select makes of the record at hand.
-func (s *scope) appendColumns(dst []jsondecode.Member, columns []column) []jsondecode.Member {
+// appendColumns appends what a select makes of the record at hand; k has sought
+// its columns where the record is an edited one.
+func (s *scope) appendColumns(dst []jsondecode.Member, columns []column, k *seeker) []jsondecode.Member {
 	for i := range columns {
 		c := &columns[i]
 		m := jsondecode.Member{Key: c.key[:len(c.key)-1]}
-		if c.inRecord() {
-			m.Value = s.orNull(s.raw(c.source))
-		} else {
+		switch c.kind {
+		case member:
+			m.Value = s.orNull(s.doc.Raw(c.n))
+		case field:
+			m.Value = s.orNull(s.sought(k, i))
+		default:
 			start := len(s.made)
 			s.made = s.appendValue(s.made, c.source)
 			m.Value = s.made[start:len(s.made):len(s.made)]

@@ -50,9 +50,11 @@ func (p *plan) addSelect(entries []string, at string) {
 	for i := range columns {
 		p.known = append(p.known, columns[i].name)
 	}
+	number := p.seeker(columns)
 	p.do(at, func(s *scope) (bool, error) {
-		m := s.members()
-		s.spare = s.appendColumns(s.spare[:0], columns)
+		m, k := s.members(), s.seekers[number]
+		s.seek(k)
+		s.spare = s.appendColumns(s.spare[:0], columns, k)
 		*m, s.spare = s.spare, *m
 		return true, nil
 	})

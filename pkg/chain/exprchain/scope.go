@@ -27,14 +27,20 @@ type scope struct {
 	scratch []byte
 	// texts holds values that rows are made of and the record does not.
 	texts []byte
+	// seekers are of plan.sought.
+	seekers []*seeker
 
 	record // where it is edited
 }
 
 func newScope(p *plan) *scope {
-	return &scope{plan: p, values: make([]any, len(p.attrs)), record: record{
+	s := &scope{plan: p, values: make([]any, len(p.attrs)), record: record{
 		levels: make([][]jsondecode.Member, len(p.stages)), null: []byte("null"),
 	}}
+	for _, sources := range p.sought {
+		s.seekers = append(s.seekers, newSeeker(p, sources))
+	}
+	return s
 }
 
 // bind points s at a record. Values of the object are made when it changes.

@@ -13,9 +13,8 @@ func (p Path) String() string { return strings.Join(p, ".") }
 
 // node is a key that leads to wanted members.
 type node struct {
-	children []child
-	lengths  uint64 // bit n: a child's key has n bytes, or 63 and more
-	slot     int    // of the member itself; -1: not wanted
+	children
+	slot int // of the member itself; -1: not wanted
 	// first and last bound the slots at and below the node.
 	first, last int
 	// seen are the keys of an earlier object here, as written and with their
@@ -40,39 +39,6 @@ const (
 	maxSeen    = 64
 	maxLearned = 1024
 )
-
-type child struct {
-	key  string
-	word uint64 // key, as short wants it
-	node *node
-}
-
-// wordOf is a key of up to 7 bytes as a number, the first byte lowest, and for
-// other keys a number that is none of those. So it is for those with a NUL, which
-// would count as no byte; there is none in a key as written.
-func wordOf(key string) (w uint64) {
-	if len(key) > 7 || strings.IndexByte(key, 0) >= 0 {
-		return 1<<64 - 1
-	}
-	for i := range len(key) {
-		w |= uint64(key[i]) << (8 * i)
-	}
-	return w
-}
-
-// short is scanner.child for keys that are one word: of up to 7 bytes, all of
-// them ASCII and none a backslash. n may be nil.
-func (n *node) short(word uint64, size int) *node {
-	if n == nil || n.lengths>>size&1 == 0 {
-		return nil
-	}
-	for i := range n.children {
-		if c := &n.children[i]; c.word == word {
-			return c.node
-		}
-	}
-	return nil
-}
 
 // guess looks whether b begins with the key that member k had before. It returns
 // the key's child and the offset behind its colon, or 0.
@@ -110,36 +76,27 @@ func (n *node) learn(k int, key []byte, c *node) {
 	n.seen[k] = g
 }
 
-// resembles reports whether a key as written, which names no child, may be one
-// for who does not mind case.
-func (n *node) resembles(raw []byte) bool {
-	if n.children == nil {
-		return false
-	}
-	if !plain(raw) {
-		return true
-	}
-	if n.lengths>>min(len(raw), 63)&1 == 0 {
-		return false
-	}
-	for i := range n.children {
-		if key := n.children[i].key; len(key) == len(raw) && strings.EqualFold(key, string(raw)) {
-			return true
-		}
-	}
-	return false
-}
-
 // plan makes the tree of the paths and says which slot each has. Slots are
 // numbered in tree order, so that those below a node are neighbours.
 func plan(paths []Path) (root *node, slots []int) {
 	root = &node{slot: -1}
 	leaves := make([]*node, len(paths))
 	wanted := map[*node]bool{}
+	type edge struct {
+		from *node
+		key  string
+	}
+	made := map[edge]*node{}
 	for i, p := range paths {
 		n := root
 		for _, key := range p {
-			n = n.at(key)
+			to := made[edge{n, key}]
+			if to == nil {
+				to = &node{slot: -1}
+				made[edge{n, key}] = to
+				n.list = append(n.list, newChild(key, to))
+			}
+			n = to
 		}
 		leaves[i] = n
 		wanted[n] = true
@@ -151,46 +108,18 @@ func plan(paths []Path) (root *node, slots []int) {
 	return root, slots
 }
 
-func (n *node) at(key string) *node {
-	for _, c := range n.children {
-		if c.key == key {
-			return c.node
-		}
-	}
-	c := &node{slot: -1}
-	n.children = append(n.children, child{key, wordOf(key), c})
-	n.lengths |= 1 << min(len(key), 63)
-	return c
-}
-
 func (n *node) number(wanted map[*node]bool, next int) int {
 	n.first = next
+	n.index()
 	if wanted[n] {
 		n.slot = next
 		next++
 	}
-	for _, c := range n.children {
+	for _, c := range n.list {
 		next = c.node.number(wanted, next)
 	}
 	n.last = next
 	return next
-}
-
-// child finds the child of n that a key as written names.
-func (s *scanner) child(n *node, raw []byte) *node {
-	if !plain(raw) {
-		s.key = appendUnquoted(s.key[:0], raw)
-		raw = s.key
-	}
-	if n.lengths>>min(len(raw), 63)&1 == 0 {
-		return nil
-	}
-	for i := range n.children {
-		if c := &n.children[i]; string(raw) == c.key {
-			return c.node
-		}
-	}
-	return nil
 }
 
 // plain reports whether a string as written is the string that is meant: no

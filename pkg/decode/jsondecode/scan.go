@@ -170,7 +170,12 @@ func (s *scanner) name(i int, n *node) (end int, c *node) {
 		}
 	}
 	if end = s.str(i); end >= 0 && n != nil {
-		c = s.child(n, s.b[i:end-1])
+		raw := s.b[i : end-1]
+		if !plain(raw) {
+			s.key = appendUnquoted(s.key[:0], raw)
+			raw = s.key
+		}
+		c = n.find(raw)
 	}
 	return end, c
 }
@@ -184,7 +189,7 @@ func (s *scanner) member(i int, n *node, depth int) int {
 	if s.alert && n.slot >= 0 && s.spans[n.slot].end > 0 {
 		s.odd = true
 	}
-	if n.children != nil {
+	if n.list != nil {
 		clear(s.spans[n.first:n.last])
 	}
 	end := s.value(i, n, depth)
