@@ -178,6 +178,7 @@ func TestAnInterruptDrainsAndLeavesWholeLines(t *testing.T) {
 
 // Its reader takes nothing: the units at hand do not end.
 func TestAnInterruptOfAStuckOutputIsAnInterrupt(t *testing.T) {
+	t.Parallel()
 	src, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	write(t, filepath.Join(src, "a"), records("a", 100_000))
 	if err := syscall.Mkfifo(out, 0o600); err != nil {

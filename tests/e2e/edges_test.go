@@ -73,6 +73,7 @@ func TestTheReportIsWrittenWhateverElseFails(t *testing.T) {
 }
 
 func TestAStopEndsEvenWhenNothingTakesTheRows(t *testing.T) {
+	t.Parallel()
 	src := t.TempDir()
 	write(t, filepath.Join(src, "a"), records("a", 100_000))
 	p := filepath.Join(t.TempDir(), "p.yaml")

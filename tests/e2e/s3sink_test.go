@@ -226,6 +226,7 @@ func (b *bucket) away(back *atomic.Bool) (first <-chan struct{}) {
 
 // It takes the minute that writes are repeated for, and the one until a probe.
 func TestARunWaitsForABucketThatIsDownAndGoesOn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes two minutes")
 	}
