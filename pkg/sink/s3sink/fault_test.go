@@ -147,13 +147,16 @@ func TestTheFirstFaultOfABlockEndsIt(t *testing.T) {
 	for i := range rows {
 		rows[i] = fmt.Sprintf("p%d|", i)
 	}
-	s := newStore(t)
-	s.at, s.err = 5, answered(403, "AccessDenied", "")
-	err := open(t, s, s3sink.Options{Partition: first, Concurrency: 2}).Write(t.Context(), block(0, 0, rows...))
-	expect(t, err, failure.Job, failure.Denied)
-	if n := len(s.calls); n > 30 { // some had begun by the time that it was seen
-		t.Errorf("%d calls of 100 though the fifth had failed", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		s.at, s.err = 5, answered(403, "AccessDenied", "")
+		s.during = func(string) { time.Sleep(time.Millisecond) } // so that calls end in turn
+		err := open(t, s, s3sink.Options{Partition: first, Concurrency: 2}).Write(t.Context(), block(0, 0, rows...))
+		expect(t, err, failure.Job, failure.Denied)
+		if n := len(s.calls); n > 8 { // some had begun by the time that it was seen
+			t.Errorf("%d calls of 100 though the fifth had failed", n)
+		}
+	})
 }
 
 // A transport may read a body after it has failed its request. By then the rows
