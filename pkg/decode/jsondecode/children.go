@@ -12,22 +12,21 @@ import (
 // ones.
 type children struct {
 	list    []child // bucket by bucket
+	lengths uint64  // bit n: a key has n bytes, or 63 and more
 	starts  []int32 // of the buckets in list, and its end
 	shift   int     // of a hash: what is left is the bucket
-	lengths uint64  // bit n: a key has n bytes, or 63 and more
 }
 
 type child struct {
 	key  string
-	hash uint64
 	word uint64 // key, as short wants it
 	node *node
 }
 
-func newChild(key string, n *node) child { return child{key, hashOf([]byte(key)), wordOf(key), n} }
+func newChild(key string, n *node) child { return child{key, wordOf(key), n} }
 
 // few children are one bucket: to compare them all is quicker.
-const few = 8
+const few = 16
 
 // index puts the list in the order of its buckets.
 func (c *children) index() {
@@ -36,11 +35,12 @@ func (c *children) index() {
 		buckets = 1 << bits.Len(uint(len(c.list)))
 	}
 	c.shift = 65 - bits.Len(uint(buckets))
-	slices.SortStableFunc(c.list, func(a, b child) int { return int(a.hash>>c.shift) - int(b.hash>>c.shift) })
+	bucket := func(of *child) int { return int(hashOf([]byte(of.key)) >> c.shift) }
+	slices.SortStableFunc(c.list, func(a, b child) int { return bucket(&a) - bucket(&b) })
 	c.starts = make([]int32, buckets+1)
 	for i := range c.list {
 		c.lengths |= 1 << min(len(c.list[i].key), 63)
-		c.starts[c.list[i].hash>>c.shift+1] = int32(i + 1)
+		c.starts[bucket(&c.list[i])+1] = int32(i + 1)
 	}
 	for b := range buckets { // one without a child ends where it begins
 		c.starts[b+1] = max(c.starts[b], c.starts[b+1])
@@ -96,6 +96,19 @@ func (n *node) short(word uint64, size int) *node {
 	if n == nil || n.lengths>>size&1 == 0 {
 		return nil
 	}
+	if len(n.list) > few {
+		return n.shortOfMany(word)
+	}
+	for i := range n.list {
+		if c := &n.list[i]; c.word == word {
+			return c.node
+		}
+	}
+	return nil
+}
+
+// shortOfMany stands apart so that few stay quick.
+func (n *node) shortOfMany(word uint64) *node {
 	in := n.bucket(hashWord(0, word))
 	for i := range in {
 		if in[i].word == word {
@@ -110,7 +123,10 @@ func (c *children) find(name []byte) *node {
 	if c.lengths>>min(len(name), 63)&1 == 0 {
 		return nil
 	}
-	in := c.bucket(hashOf(name))
+	in := c.list
+	if len(in) > few {
+		in = c.bucket(hashOf(name))
+	}
 	for i := range in {
 		if string(name) == in[i].key {
 			return in[i].node
@@ -131,7 +147,10 @@ func (c *children) resembles(raw []byte) bool {
 	if c.lengths>>min(len(raw), 63)&1 == 0 {
 		return false
 	}
-	in := c.bucket(hashOf(raw))
+	in := c.list
+	if len(in) > few {
+		in = c.bucket(hashOf(raw))
+	}
 	for i := range in {
 		if key := in[i].key; len(key) == len(raw) && strings.EqualFold(key, string(raw)) {
 			return true

@@ -34,7 +34,7 @@ func TestAKeyIsComparedWithFewOfManyNames(t *testing.T) {
 			for i := range n {
 				paths = append(paths, jsondecode.Path{name(i)})
 			}
-			if got := jsondecode.Comparisons(paths...); got > 10 {
+			if got := jsondecode.Comparisons(paths...); got > 16 {
 				t.Errorf("%s: of %d names a key is compared with %d", family, n, got)
 			}
 		}
