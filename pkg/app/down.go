@@ -150,7 +150,7 @@ func (j *Job) mind(ctx context.Context) {
 				j.tell(nil)
 			}
 			err = j.waits.release(ctx)
-		case !sinkDown(meta): // the job ends with it
+		case !meta.Halt.SinkDown(): // the job ends with it
 		case !down:
 			down, due = true, now.Add(probeEvery)
 			j.tell(meta.Halt)
@@ -170,9 +170,6 @@ func (j *Job) wasCleared(ctx context.Context) {
 		j.tell(nil)
 	}
 }
-
-// sinkDown reports whether the halt is one that ends by itself.
-func sinkDown(m ledger.Meta) bool { return m.Halt != nil && m.Halt.Reason == failure.SinkDown }
 
 // tell says that the job is halted because its sink is down, or that it goes on.
 func (j *Job) tell(h *ledger.Halt) {

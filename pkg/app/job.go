@@ -341,7 +341,7 @@ func (j *Job) ended(ctx context.Context, empty, told bool) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	if meta.Halt != nil && !sinkDown(meta) {
+	if meta.Halt != nil && !meta.Halt.SinkDown() {
 		j.progress.halts(meta.Halt.Reason).Set(1)
 		return true, nil
 	}

@@ -44,7 +44,7 @@ func (s Snapshot) Bytes() int64 {
 // halted by a fault that somebody has to mend. A sink that is down is probed, so
 // that halt ends by itself.
 func (s Snapshot) Stopped() bool {
-	return s.Meta.State.Ended() || s.Meta.Halt != nil && s.Meta.Halt.Reason != failure.SinkDown
+	return s.Meta.State.Ended() || s.Meta.Halt != nil && !s.Meta.Halt.SinkDown()
 }
 
 // Status is where the job stands now.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
@@ -65,7 +64,7 @@ func (s *Shared) look(ctx context.Context, job string) error {
 // that is down keeps nothing from being listed: the units that are open may all
 // be done before the halt is cleared, and then only new ones can be its probes.
 func (s *Shared) list(ctx context.Context, meta ledger.Meta) error {
-	if s.opt.List == nil || meta.State != ledger.Listing || meta.Halt != nil && !sinkDown(meta) || meta.Leased.After(time.Now()) {
+	if s.opt.List == nil || meta.State != ledger.Listing || meta.Halt != nil && !meta.Halt.SinkDown() || meta.Leased.After(time.Now()) {
 		return nil
 	}
 	if err := s.opt.List(ctx, meta.Job, meta.Run); err != nil {
@@ -169,6 +168,3 @@ func (l *look) behind() bool {
 	}
 	return !l.watch.Proved || l.still%l.opt.Window < time.Minute
 }
-
-// sinkDown reports whether the halt is one that ends by itself.
-func sinkDown(meta ledger.Meta) bool { return meta.Halt != nil && meta.Halt.Reason == failure.SinkDown }

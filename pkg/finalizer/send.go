@@ -156,7 +156,7 @@ var errFound = errors.New("found")
 // Whose turn it was is written down before the send, so that one whose message
 // cannot be made does not keep the turn.
 func (l *look) probe(ctx context.Context) error {
-	if !sinkDown(l.meta) {
+	if !l.meta.Halt.SinkDown() {
 		return nil
 	}
 	id, err := l.turnOf(ctx)

@@ -75,6 +75,9 @@ type Halt struct {
 	At     time.Time
 }
 
+// SinkDown reports whether it is a halt, and the one that ends by itself.
+func (h *Halt) SinkDown() bool { return h != nil && h.Reason == failure.SinkDown }
+
 // Inventory counts what a listing found.
 type Inventory struct {
 	Objects   int64 // published in units

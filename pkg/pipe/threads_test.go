@@ -10,6 +10,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 )
 
@@ -25,15 +26,19 @@ func (s slow) Process(b *chain.Batch, out *chain.Output) error {
 	return s.Worker.Process(b, out)
 }
 
+// slowPipe has one thread of such workers.
+func slowPipe(t *testing.T) (k *kit, p *pipe.Pipe, batches *[]string) {
+	k, batches = newKit(t), new([]string)
+	k.config.Threads = 1
+	k.config.Chain = func() chain.Worker { return slow{chain.Raw("\n")(), batches} }
+	return k, k.pipe(capturesink.Options{}), batches
+}
+
 // A sink of whole blocks is idle until the first unit ends: four that share two
 // threads alike all end late.
 func TestUnitsThatBeganFirstEndFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t)
-		var batches []string
-		k.config.Threads = 1
-		k.config.Chain = func() chain.Worker { return slow{chain.Raw("\n")(), &batches} }
-		p := k.pipe(capturesink.Options{})
+		k, p, batches := slowPipe(t)
 		for i := range 4 {
 			u := k.unit(k.bucket.Put(fmt.Sprint(i), lines("a", 20_000, 50)))
 			go func() {
@@ -49,9 +54,9 @@ func TestUnitsThatBeganFirstEndFirst(t *testing.T) {
 		}
 		// One is being read while the other is processed; no third has a batch.
 		for i, key := range []string{"2", "3"} {
-			first := slices.Index(batches, key)
-			if before := batches[first:]; slices.Contains(before, fmt.Sprint(i)) {
-				t.Errorf("unit %s began with unit %d under way: %v", key, i, batches)
+			first := slices.Index(*batches, key)
+			if before := (*batches)[first:]; slices.Contains(before, fmt.Sprint(i)) {
+				t.Errorf("unit %s began with unit %d under way: %v", key, i, *batches)
 			}
 		}
 	})
@@ -59,11 +64,7 @@ func TestUnitsThatBeganFirstEndFirst(t *testing.T) {
 
 func TestWhoGivesUpWaitingForAThreadTakesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t)
-		var batches []string
-		k.config.Threads = 1
-		k.config.Chain = func() chain.Worker { return slow{chain.Raw("\n")(), &batches} }
-		p := k.pipe(capturesink.Options{})
+		k, p, _ := slowPipe(t)
 		for i := range 200 {
 			u := k.unit(k.bucket.Put(fmt.Sprint(i), lines("a", 2_000, 50)))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)

@@ -71,7 +71,7 @@ func (a *attempt) judge(m ledger.Meta) (bool, error) {
 		a.outcome = skipped // its item is done, or of no run that counts
 		return false, nil
 	case m.Halt != nil:
-		a.probe = a.delivery.Probe && m.Halt.Reason == failure.SinkDown
+		a.probe = a.delivery.Probe && m.Halt.SinkDown()
 	}
 	switch {
 	case m.Halt != nil && !a.probe:

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spate-go/spate/pkg/decode/decodetest"
 )
 
 // judge reads texts as hexadecimal lines and says of each whether it is JSON. It is
@@ -45,24 +47,7 @@ var fragments = []string{
 
 // mutant is a base changed in one to three places, on one line.
 func mutant(r *rand.Rand) []byte {
-	b := []byte(bases[r.IntN(len(bases))])
-	for range 1 + r.IntN(3) {
-		i, f := r.IntN(len(b)+1), fragments[r.IntN(len(fragments))]
-		j := min(len(b), i+r.IntN(9))
-		switch r.IntN(4) {
-		case 0: // cut
-			b = append(b[:i:i], b[j:]...)
-		case 1: // insert
-			b = append(b[:i:i], append([]byte(f), b[i:]...)...)
-		case 2: // replace
-			b = append(b[:i:i], append([]byte(f), b[j:]...)...)
-		case 3: // a byte
-			if i < len(b) {
-				b[i] = byte(r.IntN(256))
-			}
-		}
-	}
-	return b
+	return decodetest.Mutate(r, bases[r.IntN(len(bases))], fragments)
 }
 
 // TestWhatIsRejectedIsWhatAnotherLanguageRefuses has a job read mutants, and

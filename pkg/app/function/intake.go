@@ -77,17 +77,21 @@ func (t *takingIn) notified(ctx context.Context, batch events.SQSEvent) events.S
 		ms[i] = intake.Message{ID: r.MessageId, Body: []byte(r.Body), Receives: receives(r)}
 	}
 	again := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
-	if t.outside != nil {
-		t.log.ErrorContext(ctx, "notifications wait", "job", t.source.Job, "error", t.outside)
-		for _, m := range ms {
-			again.BatchItemFailures = append(again.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.ID})
-		}
-		return again
-	}
-	for _, f := range t.intake.Handle(ctx, ms) {
+	for _, f := range t.takeIn(ctx, ms) {
 		again.BatchItemFailures = append(again.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: f.ID})
 	}
 	return again
+}
+
+func (t *takingIn) takeIn(ctx context.Context, ms []intake.Message) (failed []intake.Failed) {
+	if t.outside == nil {
+		return t.intake.Handle(ctx, ms)
+	}
+	t.log.ErrorContext(ctx, "notifications wait", "job", t.source.Job, "error", t.outside)
+	for _, m := range ms {
+		failed = append(failed, intake.Failed{ID: m.ID, Err: t.outside})
+	}
+	return failed
 }
 
 // asked does what a command asks for.

@@ -75,7 +75,7 @@ func (l *listing) handle(ctx context.Context, r control.ListRequest) (control.Li
 // lists reports whether the run is to be listed. Of a halt only that for a sink
 // that is down lets it: it is cleared by units, and those may be yet to be listed.
 func lists(m ledger.Meta) bool {
-	return m.State == ledger.Listing && (m.Halt == nil || m.Halt.Reason == failure.SinkDown)
+	return m.State == ledger.Listing && (m.Halt == nil || m.Halt.SinkDown())
 }
 
 // start begins the job, or its next run, over what r selects.

@@ -53,6 +53,14 @@ func (c *children) bucket(hash uint64) []child {
 	return c.list[c.starts[b]:c.starts[b+1]]
 }
 
+// among are the children that a key is compared with.
+func (c *children) among(key []byte) []child {
+	if len(c.list) <= few {
+		return c.list
+	}
+	return c.bucket(hashOf(key))
+}
+
 // hashOf is the same for keys that differ in nothing but the case of letters of
 // ASCII. Its high bits are the good ones. No record can fill a bucket: what is in
 // them is the pipeline's.
@@ -123,10 +131,7 @@ func (c *children) find(name []byte) *node {
 	if c.lengths>>min(len(name), 63)&1 == 0 {
 		return nil
 	}
-	in := c.list
-	if len(in) > few {
-		in = c.bucket(hashOf(name))
-	}
+	in := c.among(name)
 	for i := range in {
 		if string(name) == in[i].key {
 			return in[i].node
@@ -147,10 +152,7 @@ func (c *children) resembles(raw []byte) bool {
 	if c.lengths>>min(len(raw), 63)&1 == 0 {
 		return false
 	}
-	in := c.list
-	if len(in) > few {
-		in = c.bucket(hashOf(raw))
-	}
+	in := c.among(raw)
 	for i := range in {
 		if key := in[i].key; len(key) == len(raw) && strings.EqualFold(key, string(raw)) {
 			return true

@@ -1,6 +1,10 @@
 package jsondecode_test
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/spate-go/spate/pkg/decode/decodetest"
+)
 
 const accessLog = `{"ts":"2026-11-01T12:34:56.789Z","id":"8f14e45fceea167a5a36dedd4bea2543","level":"info","host":"web-17.eu-west-1.example.com","service":"checkout","http":{"method":"GET","path":"/api/v1/orders/12345?expand=items","status":503,"bytes":18234,"referer":"https://example.com/cart"},"geo":{"country":"DE","lat":52.52,"lon":13.405},"latency_ms":12.75,"ok":true,"tags":["a","bé","c\n\u00e9"],"labels":{"env":"prod","team":"payments"},"retries":3,"message":"served from cache"}`
 
@@ -23,25 +27,4 @@ func fragments() []string {
 		"\x80", "\xff", `\ud800`, `\u00zz`, `\/`, `"ok":false,`, `"geo":null,`, `"geo":{},`, `"GEO":{"LAT":1},`, `256`, `99999999999999999999`, "é", "\u212a", `"a":{"b":7},`}
 }
 
-// mutate changes b in one to three places.
-func mutate(r *rand.Rand, text string) []byte {
-	b := []byte(text)
-	all := fragments()
-	for range 1 + r.IntN(3) {
-		i, f := r.IntN(len(b)+1), all[r.IntN(len(all))]
-		j := min(len(b), i+r.IntN(9))
-		switch r.IntN(4) {
-		case 0: // cut
-			b = append(b[:i:i], b[j:]...)
-		case 1: // insert
-			b = append(b[:i:i], append([]byte(f), b[i:]...)...)
-		case 2: // replace
-			b = append(b[:i:i], append([]byte(f), b[j:]...)...)
-		case 3: // a byte
-			if i < len(b) {
-				b[i] = byte(r.IntN(256))
-			}
-		}
-	}
-	return b
-}
+func mutate(r *rand.Rand, text string) []byte { return decodetest.Mutate(r, text, fragments()) }

@@ -5,7 +5,7 @@ package jsondecode
 func Comparisons(paths ...Path) (most int) {
 	root, _ := plan(paths)
 	for i := range root.list {
-		most = max(most, len(root.bucket(hashOf([]byte(root.list[i].key)))))
+		most = max(most, len(root.among([]byte(root.list[i].key))))
 	}
 	return most
 }

@@ -26,7 +26,7 @@ func (l *Ledger) Joined(ctx context.Context, name, pipeline string) error {
 func (l *Ledger) Halt(ctx context.Context, name string, h ledger.Halt) (set bool, err error) {
 	err = l.change(ctx, "halt", name, func(j *job) error {
 		was := j.head.Halt
-		if j.head.State.Ended() || was != nil && (was.Reason != failure.SinkDown || h.Reason == failure.SinkDown) {
+		if j.head.State.Ended() || was != nil && (!was.SinkDown() || h.SinkDown()) {
 			return nil
 		}
 		j.head.Halt, set = &h, true

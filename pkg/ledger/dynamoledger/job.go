@@ -28,7 +28,7 @@ func (l *Ledger) Joined(ctx context.Context, job, pipeline string) error {
 // Halt implements [ledger.Worker].
 func (l *Ledger) Halt(ctx context.Context, job string, h ledger.Halt) (bool, error) {
 	free := "attribute_not_exists(#halt)"
-	if h.Reason != failure.SinkDown {
+	if !h.SinkDown() {
 		free = "(" + free + " OR #halt.#reason = :sinkdown)"
 	}
 	_, ok, err := l.change(ctx, "halt", job, write{

@@ -17,7 +17,7 @@ func (l *Ledger) Halt(ctx context.Context, name string, h ledger.Halt) (bool, er
 	if err != nil || j.meta.State.Ended() {
 		return false, err
 	}
-	if was := j.meta.Halt; was != nil && (was.Reason != failure.SinkDown || h.Reason == failure.SinkDown) {
+	if was := j.meta.Halt; was != nil && (!was.SinkDown() || h.SinkDown()) {
 		return false, nil
 	}
 	j.meta.Halt = &h

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -19,16 +20,11 @@ const lookTimeout = 30 * time.Second
 // ask is a SELECT, or the like, whose rows are decoded into Ts by name. Its error
 // is not marked yet.
 func ask[T any](ctx context.Context, s *Sink, to *replica, sql string) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
 	// The status is to be that of the whole answer.
 	whole := url.Values{"wait_end_of_query": {"1"}}
-	a, err := s.client.do(ctx, to.url, statement{sql: sql + " FORMAT JSONEachRow", parameters: whole})
+	a, err := s.query(ctx, to, statement{sql: sql + " FORMAT JSONEachRow", parameters: whole})
 	if err != nil {
 		return nil, err
-	}
-	if e := a.besideRows().fault(s.client.hide); e != nil {
-		return nil, e
 	}
 	var rows []T
 	for d := json.NewDecoder(bytes.NewReader(a.text)); ; {
@@ -42,6 +38,20 @@ func ask[T any](ctx context.Context, s *Sink, to *replica, sql string) ([]T, err
 		}
 		rows = append(rows, row)
 	}
+}
+
+// query is the answer to a statement; a refusal is an *exception.
+func (s *Sink) query(ctx context.Context, to *replica, st statement) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	a, err := s.client.do(ctx, to.url, st)
+	if err != nil {
+		return nil, err
+	}
+	if e := a.besideRows().fault(s.client.hide); e != nil {
+		return nil, e
+	}
+	return a, nil
 }
 
 // besideRows is the answer without its rows, in which a comment or a default of
@@ -63,25 +73,16 @@ func (s *Sink) try(ctx context.Context, to *replica) error {
 	if len(s.o.Settings) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
 	given := url.Values{}
 	for name, value := range s.o.Settings {
 		given.Set(name, value)
 	}
-	a, err := s.client.do(ctx, to.url, statement{sql: "SELECT 1", parameters: given})
-	if err != nil {
-		return err
-	}
-	e := a.fault(s.client.hide)
-	switch {
-	case e == nil:
-		return nil
-	case codes[e.code] == values:
+	_, err := s.query(ctx, to, statement{sql: "SELECT 1", parameters: given})
+	if e, is := errors.AsType[*exception](err); is && codes[e.code] == values {
 		return failure.Errorf(failure.Job, failure.Config, "try settings %s: %w: correct them, then resume the job",
 			strings.Join(sortedKeys(s.o.Settings), ", "), e)
 	}
-	return e
+	return err
 }
 
 // place is a table.
