@@ -1,6 +1,9 @@
 package jsondecode
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // instant reads a time of RFC 3339 in UTC, in the one form that nearly all of
 // them have: "2006-01-02T15:04:05.999Z", without a fraction or with up to nine
@@ -11,13 +14,14 @@ func instant(raw []byte) (time.Time, bool) {
 	if n < len(form) || n > len(form)+10 || n == len(form)+1 || raw[0] != '"' || raw[n-2] != 'Z' || raw[n-1] != '"' {
 		return time.Time{}, false
 	}
-	for i := 1; i < len(form)-2; i++ {
-		if c := raw[i]; form[i] == '0' && c-'0' > 9 || form[i] != '0' && c != form[i] {
-			return time.Time{}, false
-		}
+	date, ok1 := pairs(raw[1:], 0xff0000ff00000000, '-'<<56|'-'<<32)
+	end, ok2 := pairs(raw[4:], 0xff0000ff0000ff00, 'T'<<56|'-'<<32|'-'<<8)
+	clock, ok3 := pairs(raw[12:], 0x0000ff0000ff0000, ':'<<40|':'<<16)
+	if !ok1 || !ok2 || !ok3 {
+		return time.Time{}, false
 	}
-	year, month, day := two(raw[1:])*100+two(raw[3:]), two(raw[6:]), two(raw[9:])
-	hour, minute, second := two(raw[12:]), two(raw[15:]), two(raw[18:])
+	year, month, day := int(byte(date))*100+int(byte(date>>16)), int(byte(date>>40)), int(byte(end>>40))
+	hour, minute, second := int(byte(clock)), int(byte(clock>>24)), int(byte(clock>>48))
 	if month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59 {
 		return time.Time{}, false // the last days of months are the library's too
 	}
@@ -50,5 +54,10 @@ func days(y, m, d int) int {
 	return 365*y + y/4 - y/100 + y/400 + (153*m-457)/5 + d - 1 - 719_468 - 146_097
 }
 
-// two reads two digits.
-func two(s []byte) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
+// pairs reads 8 bytes: marks where mask is set, else digits. Byte i of numbers is
+// what digits i and i+1 make.
+func pairs(s []byte, mask, marks uint64) (numbers uint64, ok bool) {
+	x := binary.LittleEndian.Uint64(s)
+	d := (x ^ ones*'0') &^ mask
+	return d*10 + d>>8, x&mask == marks && noDigits(d^ones*'0') == 0
+}

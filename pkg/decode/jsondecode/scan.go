@@ -16,6 +16,7 @@ const maxDepth = 10_000
 type scanner struct {
 	b     []byte
 	spans []span // by slot; of the record at hand
+	plain bool   // the string scanned last means what is written: ASCII, no escapes
 	key   []byte // scratch for keys with escapes
 
 	alert bool // look for what a library may see otherwise:
@@ -26,7 +27,10 @@ type scanner struct {
 }
 
 // span is a value's place. No value is empty, so a zero end means absent.
-type span struct{ start, end int }
+type span struct {
+	start, end int
+	plain      bool // of a string
+}
 
 // text scans the whole of b.
 func (s *scanner) text(want *node) error {
@@ -194,7 +198,7 @@ func (s *scanner) member(i int, n *node, depth int) int {
 	}
 	end := s.value(i, n, depth)
 	if end >= 0 && n.slot >= 0 {
-		s.spans[n.slot] = span{i, end}
+		s.spans[n.slot] = span{i, end, s.plain}
 	}
 	return end
 }
@@ -238,26 +242,34 @@ func special(x uint64) uint64 {
 // its closing quote.
 func (s *scanner) str(i int) int {
 	b := s.b
+	all := uint64(0) // bytes of the string on top of each other
 	for {
 		for i+8 <= len(b) {
-			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			x := binary.LittleEndian.Uint64(b[i:])
+			if m := special(x); m != 0 {
+				all |= x & (m - 1) // before it: further bits of m are in no high byte
 				i += bits.TrailingZeros64(m) / 8
 				break
 			}
+			all |= x
 			i += 8
 		}
 		if i < len(b) && b[i] == '"' {
+			s.plain = all&highs == 0
 			return i + 1
 		}
 		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+			all |= uint64(b[i])
 			i++
 		}
 		switch {
 		case i < len(b) && b[i] == '"':
+			s.plain = all&highs == 0
 			return i + 1
 		case i >= len(b) || b[i] != '\\':
 			return s.fail(i, "want an escape for a control character")
 		}
+		all |= highs
 		if i = s.escape(i + 1); i < 0 {
 			return -1
 		}
@@ -308,9 +320,23 @@ func (s *scanner) number(i int) int {
 	return i
 }
 
+// noDigits has the high bit set in the first byte of x that is no digit; bits
+// above it are not to be trusted.
+func noDigits(x uint64) uint64 {
+	x ^= ones * '0'
+	return (x + ones*(0x80-10) | x) & highs
+}
+
 // digits scans one or more.
 func (s *scanner) digits(i int) int {
 	start := i
+	for i+8 <= len(s.b) {
+		if m := noDigits(binary.LittleEndian.Uint64(s.b[i:])); m != 0 {
+			i += bits.TrailingZeros64(m) / 8
+			break
+		}
+		i += 8
+	}
 	for i < len(s.b) && s.b[i]-'0' <= 9 {
 		i++
 	}

@@ -10,8 +10,14 @@ import (
 )
 
 // setter sets the value at p, which is zero and of the setter's type, from a
-// JSON value as written. False leaves the record to the library.
-type setter func(t *texts, p unsafe.Pointer, raw []byte) bool
+// JSON value. False leaves the record to the library.
+type setter func(t *texts, p unsafe.Pointer, v written) bool
+
+// written is a JSON value as written.
+type written struct {
+	raw   []byte
+	plain bool // a string that means what is written
+}
 
 // setterOf is that of a type; the library's where there is no other.
 func setterOf(t reflect.Type) setter {
@@ -40,40 +46,40 @@ func setterOf(t reflect.Type) setter {
 			}
 		}
 	}
-	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
-		return json.Unmarshal(raw, reflect.NewAt(t, p).Interface()) == nil
+	return func(_ *texts, p unsafe.Pointer, v written) bool {
+		return json.Unmarshal(v.raw, reflect.NewAt(t, p).Interface()) == nil
 	}
 }
 
-func setTime(_ *texts, p unsafe.Pointer, raw []byte) bool {
-	if t, ok := instant(raw); ok {
+func setTime(_ *texts, p unsafe.Pointer, v written) bool {
+	if t, ok := instant(v.raw); ok {
 		*(*time.Time)(p) = t
 		return true
 	}
-	return (*time.Time)(p).UnmarshalJSON(raw) == nil
+	return (*time.Time)(p).UnmarshalJSON(v.raw) == nil
 }
 
 // setObject is of a struct whose fields have setters of their own.
-func setObject(_ *texts, _ unsafe.Pointer, raw []byte) bool { return raw[0] == '{' || raw[0] == 'n' }
+func setObject(_ *texts, _ unsafe.Pointer, v written) bool { return v.raw[0] == '{' || v.raw[0] == 'n' }
 
-func setString(t *texts, p unsafe.Pointer, raw []byte) bool {
-	if raw[0] != '"' {
-		return raw[0] == 'n'
+func setString(t *texts, p unsafe.Pointer, v written) bool {
+	if v.raw[0] != '"' {
+		return v.raw[0] == 'n'
 	}
-	*(*string)(p) = t.text(raw)
+	*(*string)(p) = t.text(v)
 	return true
 }
 
-func setBool(_ *texts, p unsafe.Pointer, raw []byte) bool {
-	*(*bool)(p) = raw[0] == 't'
-	return raw[0] == 't' || raw[0] == 'f' || raw[0] == 'n'
+func setBool(_ *texts, p unsafe.Pointer, v written) bool {
+	*(*bool)(p) = v.raw[0] == 't'
+	return v.raw[0] == 't' || v.raw[0] == 'f' || v.raw[0] == 'n'
 }
 
 func setSigned(size uintptr) setter {
-	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
-		n, ok := Int(raw)
+	return func(_ *texts, p unsafe.Pointer, v written) bool {
+		n, ok := Int(v.raw)
 		if !ok {
-			return raw[0] == 'n'
+			return v.raw[0] == 'n'
 		}
 		switch size {
 		case 1:
@@ -92,10 +98,10 @@ func setSigned(size uintptr) setter {
 }
 
 func setUnsigned(size uintptr) setter {
-	return func(_ *texts, p unsafe.Pointer, raw []byte) bool {
-		n, ok := Int(raw)
-		if !ok || raw[0] == '-' {
-			return raw[0] == 'n'
+	return func(_ *texts, p unsafe.Pointer, v written) bool {
+		n, ok := Int(v.raw)
+		if !ok || v.raw[0] == '-' {
+			return v.raw[0] == 'n'
 		}
 		switch size {
 		case 1:
@@ -113,15 +119,15 @@ func setUnsigned(size uintptr) setter {
 	}
 }
 
-func setFloat(_ *texts, p unsafe.Pointer, raw []byte) bool {
-	if raw[0] != '-' && raw[0]-'0' > 9 {
-		return raw[0] == 'n'
+func setFloat(_ *texts, p unsafe.Pointer, v written) bool {
+	if v.raw[0] != '-' && v.raw[0]-'0' > 9 {
+		return v.raw[0] == 'n'
 	}
-	if f, ok := short64(raw); ok {
+	if f, ok := short64(v.raw); ok {
 		*(*float64)(p) = f
 		return true
 	}
-	f, err := strconv.ParseFloat(unsafe.String(&raw[0], len(raw)), 64)
+	f, err := strconv.ParseFloat(unsafe.String(&v.raw[0], len(v.raw)), 64)
 	*(*float64)(p) = f
 	return err == nil
 }
@@ -148,29 +154,38 @@ func short64(raw []byte) (float64, bool) {
 	return float64(n) / unit, true
 }
 
-func setStrings(t *texts, p unsafe.Pointer, raw []byte) bool {
+func setStrings(t *texts, p unsafe.Pointer, v written) bool {
+	raw := v.raw
 	if raw[0] != '[' {
 		return raw[0] == 'n'
 	}
-	t.list = AppendElements(t.list[:0], raw)
-	out := t.slice(len(t.list))
-	for i, e := range t.list {
-		if !setString(t, unsafe.Pointer(&out[i]), e) {
+	t.list = t.list[:0]
+	s := scanner{b: raw}
+	for i := s.space(1); raw[i] != ']'; {
+		end := s.skip(i)
+		var text string
+		if !setString(t, unsafe.Pointer(&text), written{raw[i:end], s.plain}) {
 			return false
 		}
+		t.list = append(t.list, text)
+		if i = s.space(end); raw[i] == ',' {
+			i = s.space(i + 1)
+		}
 	}
+	out := t.slice(len(t.list))
+	copy(out, t.list)
 	*(*[]string)(p) = out
 	return true
 }
 
 func setPointer(e reflect.Type) setter {
 	set := setterOf(e)
-	return func(t *texts, p unsafe.Pointer, raw []byte) bool {
-		if raw[0] == 'n' {
+	return func(t *texts, p unsafe.Pointer, v written) bool {
+		if v.raw[0] == 'n' {
 			return true
 		}
-		v := reflect.New(e)
-		*(*unsafe.Pointer)(p) = v.UnsafePointer()
-		return set(t, v.UnsafePointer(), raw)
+		to := reflect.New(e)
+		*(*unsafe.Pointer)(p) = to.UnsafePointer()
+		return set(t, to.UnsafePointer(), v)
 	}
 }

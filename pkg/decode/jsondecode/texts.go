@@ -17,7 +17,7 @@ type texts struct {
 	chunk   []byte
 	strings []string // not given out yet
 	all     []string // that strings is the end of
-	list    [][]byte
+	list    []string // scratch
 	scratch []byte
 }
 
@@ -35,9 +35,9 @@ const (
 )
 
 // text is what a JSON string means.
-func (t *texts) text(raw []byte) string {
-	raw = raw[1 : len(raw)-1]
-	if !plain(raw) && (bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw)) {
+func (t *texts) text(v written) string {
+	raw := v.raw[1 : len(v.raw)-1]
+	if !v.plain && (bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw)) {
 		t.scratch = appendUnquoted(t.scratch[:0], raw)
 		raw = t.scratch
 	} else if t.borrow && len(raw) > 0 {

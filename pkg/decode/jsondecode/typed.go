@@ -109,7 +109,7 @@ func (d *typed[T]) planned(b []byte, p unsafe.Pointer) bool {
 	for i := range d.plan.fields {
 		f := &d.plan.fields[i]
 		at := s.spans[f.slot]
-		if at.end > 0 && !f.set(&d.texts, unsafe.Add(p, f.offset), b[at.start:at.end]) {
+		if at.end > 0 && !f.set(&d.texts, unsafe.Add(p, f.offset), written{b[at.start:at.end], at.plain}) {
 			return false
 		}
 	}
