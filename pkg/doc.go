@@ -2,11 +2,11 @@
 // tests/arch enforces it.
 //
 //	app                                config → pipeline; joins contracts and drivers
-//	lister reader finalizer            protocols: feed and ledger, no bytes
+//	lister intake reader finalizer     protocols: feed and ledger, no bytes
 //	pipe                               one unit's bytes → records → blocks → sinks
 //	object/… feed/… ledger/… sink/… decode/…   drivers
 //	object feed ledger codec frame decode chain sink   contracts, and what all drivers share
-//	plan segment report price          pure: packing, cut rule, verdict, cost
+//	plan event segment report price    pure: packing, notifications, cut rule, verdict, cost
 //	failure unit record reject budget backoff metric config   values
 //
 // The laws that every part keeps. Tests cite them by number.

@@ -1,5 +1,4 @@
-// Command intake is the function of a stack that makes units of the objects that
-// a bucket announces.
+// Command intake is the function of a stack that makes units of announced objects.
 package main
 
 import (

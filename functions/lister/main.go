@@ -1,4 +1,4 @@
-// Command lister is the function of a stack that lists a prefix into units.
+// Command lister is the function of a stack that lists a prefix and makes units of it.
 package main
 
 import (

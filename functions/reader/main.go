@@ -1,4 +1,4 @@
-// Command reader is the function of a stack that reads one unit an invocation.
+// Command reader is the function of a stack that reads one unit per invocation.
 package main
 
 import (

@@ -11,17 +11,18 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Announced is the source of a stack's continuous job, whose objects are
-// announced.
+// Announced is the source of a stack's continuous job: its objects are
+// announced by events.
 type Announced struct {
-	Job            string // called like the pipeline
+	Job            string // the pipeline's name with -live
 	Bucket, Prefix string
 
 	listing *Listing
 	bucket  intake.Bucket
 }
 
-// OpenAnnounced opens the source that c describes, in a bucket. It reads nothing.
+// OpenAnnounced opens the bucket that c describes as a source of announced
+// objects. It reads nothing.
 func OpenAnnounced(ctx context.Context, c Config, p Pipeline) (*Announced, error) {
 	l, err := OpenListing(ctx, c, p, control.Selection{})
 	if err != nil {
@@ -38,7 +39,7 @@ func OpenAnnounced(ctx context.Context, c Config, p Pipeline) (*Announced, error
 	return &Announced{Job: job, Bucket: l.place.Bucket, Prefix: l.place.Prefix, listing: l, bucket: b}, nil
 }
 
-// Outside is that of Listing.
+// Outside is Listing.Outside.
 func (a *Announced) Outside(url string) error { return a.listing.Outside(url) }
 
 // Start is what the job is opened with.
@@ -46,8 +47,8 @@ func (a *Announced) Start(token string, cutoff time.Time) ledger.Start {
 	return ledger.Start{Token: token, Digests: a.listing.Digests, Cutoff: cutoff}
 }
 
-// Intake returns the job's intake, which enters into l and sends to f. What o
-// leaves open of source and job is a's.
+// Intake returns the job's intake, which enters units into l and sends them to
+// f. Of o, what describes the source and the job is filled in.
 func (a *Announced) Intake(l ledger.Intaker, f feed.Sender, o intake.Options) *intake.Intake {
 	from := a.listing.options
 	o.Job, o.Bucket, o.Filter, o.Options = a.Job, a.Bucket, from.Filter, from.Options

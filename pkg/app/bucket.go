@@ -14,8 +14,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// notice is how long notifications take to begin, at most, once a bucket was told
-// of them.
+// notice is how long notifications take to begin, at most, after a bucket was
+// connected.
 const notice = 5 * time.Minute
 
 func bucketCommand(std stdio) *cobra.Command {
@@ -32,7 +32,7 @@ and written: entries of others stay as they are, and what changes is shown first
 	return c
 }
 
-// bucketFlags are those of both commands.
+// bucketFlags are the flags of both commands.
 type bucketFlags struct {
 	via    string
 	notice time.Duration
@@ -111,7 +111,7 @@ func (f *bucketFlags) flags(c *cobra.Command, via awscontrol.Via, usage string) 
 	formFlag(c, &f.as)
 }
 
-// check says whether there is such a way.
+// check refuses a --via that is no way of notifying.
 func (f *bucketFlags) check() error {
 	if via := awscontrol.Via(f.via); via != awscontrol.ViaQueue && via != awscontrol.ViaEventBridge {
 		return fmt.Errorf("--via %s: want %s or %s", f.via, awscontrol.ViaQueue, awscontrol.ViaEventBridge)
@@ -129,12 +129,13 @@ type connectedBucket struct {
 	Written bool      `json:"written"`
 }
 
-// connectBucket opens the job before the bucket is told, so that its cutoff stands
-// before the first notification.
+// connectBucket opens the job before it connects the bucket, so that the job's
+// cutoff stands before the first notification.
 //
-// A job that runs keeps its cutoff, but what was put since then was announced only
-// if the bucket told of it: where it may not have, the cutoff to hand over at is a
-// new one. Of a rule it is not known whether it was on.
+// A job that is running keeps its cutoff, but what was put since then was
+// announced only if the bucket was connected all the time. If it may not have
+// been, the cutoff to hand over at is a new one. Of a rule it is not known
+// whether it was on.
 func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
 	a, bucket, change, err := f.change(ctx, stack, std, (*awscontrol.Notifications).Connect)
 	if err != nil {
@@ -160,11 +161,16 @@ func connectBucket(ctx context.Context, stack *control.Control, f bucketFlags, s
 			return err
 		}
 	}
-	end := "connected: job " + a.Job + " reads what is put from now on"
-	if !done.Cutoff.IsZero() {
-		end += fmt.Sprintf("; spate job start JOB --cutoff %s reads what was modified before %s", handOver, done.Cutoff.UTC().Format(time.RFC3339))
+	return done.print(f.as, std, "connected: job "+a.Job+" reads "+done.reads(handOver))
+}
+
+// reads says what the job reads, and how the rest is read.
+func (b *connectedBucket) reads(handOver string) string {
+	if b.Cutoff.IsZero() {
+		return "what is put from now on"
 	}
-	return done.print(f.as, std, end)
+	return fmt.Sprintf("what is put from %[1]s on; spate job start JOB --cutoff %[2]s reads what was modified before",
+		b.Cutoff.UTC().Format(time.RFC3339), handOver)
 }
 
 func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags, std stdio) error {
@@ -188,8 +194,8 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 	return done.print(f.as, std, "disconnected: spate job cancel "+a.Job+" ends the job as well")
 }
 
-// change finds out what the intake takes notifications of, and what plan would
-// change of them.
+// change asks what the intake takes notifications of, and what plan would
+// change about them.
 func (f *bucketFlags) change(ctx context.Context, stack *control.Control, std stdio,
 	plan func(*awscontrol.Notifications, context.Context, awscontrol.Wiring) (*awscontrol.Change, error),
 ) (a control.IntakeAnswer, bucket *awscontrol.Notifications, c *awscontrol.Change, err error) {
@@ -207,7 +213,7 @@ func (f *bucketFlags) change(ctx context.Context, stack *control.Control, std st
 	return a, bucket, c, err
 }
 
-// wiring is that of the intake's bucket to the stack.
+// wiring is how the intake's bucket is to notify the stack.
 func wiring(stack *control.Control, a control.IntakeAnswer, via awscontrol.Via) (awscontrol.Wiring, error) {
 	queue, rule, err := stack.Notified()
 	if err != nil {

@@ -17,49 +17,51 @@ import (
 	"github.com/spate-go/spate/pkg/object/dirobject"
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/s3url"
 )
 
 // location is where a source URL points.
 type location struct {
-	dir            string // of a file:// URL
-	bucket, prefix string // of an s3:// URL
+	dir         string // of a file:// URL
+	s3url.Place        // of an s3:// URL
 }
 
 func parseURL(url string) (location, error) {
-	scheme, rest, ok := strings.Cut(url, "://")
-	switch {
-	case ok && scheme == "file" && rest != "":
-		return location{dir: filepath.Clean(rest)}, nil
-	case ok && scheme == "s3":
-		bucket, prefix, _ := strings.Cut(rest, "/")
-		if bucket == "" {
-			break
-		}
-		return location{bucket: bucket, prefix: prefix}, nil
+	if dir, ok := strings.CutPrefix(url, "file://"); ok && dir != "" {
+		return location{dir: filepath.Clean(dir)}, nil
+	}
+	if place, err := s3url.Parse(url); err == nil {
+		return location{Place: place}, nil
 	}
 	return location{}, fmt.Errorf("source.s3.url: %q is neither s3://bucket/prefix/ nor file:///dir/", url)
 }
 
 // openSource connects to the bucket or directory that objects are read from.
 func openSource(ctx context.Context, c *S3Config, l location) (object.Bucket, error) {
-	if l.bucket == "" {
+	if l.Bucket == "" {
 		return dirobject.Open(l.dir)
 	}
-	client, err := s3object.NewClient(ctx, s3object.ClientOptions{
-		Endpoint: c.Endpoint, Region: c.Region,
-		PathStyle: c.PathStyle != nil && *c.PathStyle, VirtualHosted: c.PathStyle != nil && !*c.PathStyle,
-	})
+	client, err := s3object.NewClient(ctx, clientOptions(c.Endpoint, c.Region, c.PathStyle))
 	if err != nil {
 		return nil, err
 	}
-	return s3object.New(client, l.bucket, l.prefix, s3object.Options{
+	return s3object.New(client, l.Bucket, l.Prefix, s3object.Options{
 		RequestPayer: c.RequestPayer, ExpectedBucketOwner: c.ExpectedBucketOwner,
 	}), nil
 }
 
+// clientOptions are those of the S3 client for a section's endpoint, region and
+// path_style.
+func clientOptions(endpoint, region string, pathStyle *bool) s3object.ClientOptions {
+	return s3object.ClientOptions{
+		Endpoint: endpoint, Region: region,
+		PathStyle: pathStyle != nil && *pathStyle, VirtualHosted: pathStyle != nil && !*pathStyle,
+	}
+}
+
 func filterOf(c *S3Config, l location) (plan.Filter, error) {
 	f := plan.Filter{
-		Prefix: l.prefix, Include: c.Include, Exclude: c.Exclude,
+		Prefix: l.Prefix, Include: c.Include, Exclude: c.Exclude,
 		After: c.Modified.After.Time, Before: c.Modified.Before.Time,
 		SkipArchived: c.Archived == "skip",
 	}
@@ -69,7 +71,8 @@ func filterOf(c *S3Config, l location) (plan.Filter, error) {
 	return f, nil
 }
 
-// forced is the codec that the configuration insists on, "" for the content's.
+// forced is the codec that the configuration insists on; "": the content
+// decides.
 func forced(c *S3Config) codec.Codec {
 	if c.Compression == "auto" {
 		return ""
@@ -77,9 +80,9 @@ func forced(c *S3Config) codec.Codec {
 	return codec.Codec(c.Compression)
 }
 
-// newChain returns the chain: the one written in Go, or that of the file. Raw
-// records pass untouched when nothing needs decoding. rows make the rows of the
-// sinks; nil is lines for all.
+// newChain returns the chain that is written in Go, or that of the file. Raw
+// records pass untouched when nothing needs decoding. rows are the encoders of
+// the sinks' rows; nil: lines for all.
 func newChain(c *Config, p Pipeline, rows []exprchain.Encoder) (chain.Constructor, error) {
 	if p.Chain != nil {
 		if len(c.Chain) > 0 || c.Decode != nil {
@@ -114,8 +117,8 @@ func (c *Config) chainOptions() exprchain.Options {
 	return o
 }
 
-// outside refuses to write inside the source: the next listing would find it
-// (INV-8). key is where path was given.
+// outside refuses a path inside the source, where the next listing would find
+// what is written (INV-8). key is the setting that gives the path.
 func outside(path, key string, l location) error {
 	if l.dir == "" {
 		return nil

@@ -8,11 +8,12 @@ import (
 
 	"github.com/spate-go/spate/pkg/app/internal/admin"
 	"github.com/spate-go/spate/pkg/config"
+	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/plan"
 )
 
-// check returns all that is wrong and that no single field shows, each problem
-// made by errorf.
+// check returns everything that is wrong and that no single field shows. errorf
+// makes the error of each problem.
 func (c *Config) check(errorf errorf) error {
 	p := problems{errorf: errorf}
 	p.one("source", map[string]bool{"s3": c.Source.S3 != nil})
@@ -29,6 +30,7 @@ func (c *Config) check(errorf errorf) error {
 			p.atLeast("feed.memory.attempt_cap", int64(f.Memory.AttemptCap), 0)
 		}
 	}
+	c.checkName(&p)
 	if j := c.Job; j != nil && j.Resends != nil {
 		p.atLeast("job.resends", int64(*j.Resends), 0)
 	}
@@ -55,10 +57,22 @@ func (c *Config) check(errorf errorf) error {
 	return config.Join(p.errs...)
 }
 
-// errorf makes an error about the value at path, or nil to leave it unsaid.
+// checkName finds what is wrong with the job's name, wherever the job would run.
+func (c *Config) checkName(p *problems) {
+	path, name := "pipeline.name", c.Pipeline.Name
+	if c.Job != nil && c.Job.Name != "" {
+		path, name = "job.name", c.Job.Name
+	}
+	if err := ledger.CheckName(name); err != nil {
+		p.add(path, "%v", err)
+	}
+}
+
+// errorf makes an error about the value at path, or returns nil to leave it
+// unsaid.
 type errorf func(path, format string, args ...any) error
 
-// plain is the errorf of a Config built in code, where a path is all there is.
+// plain is the errorf of a Config built in code, which has paths but no lines.
 func plain(path, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...))
 }
@@ -82,7 +96,7 @@ func (p *problems) add(path, format string, args ...any) {
 	p.errs = append(p.errs, p.errorf(path, format, args...))
 }
 
-// one wants exactly one of the components of a section set.
+// one adds a problem unless exactly one of the components in a section is set.
 func (p *problems) one(path string, set map[string]bool) {
 	var known, given []string
 	for name, is := range set {

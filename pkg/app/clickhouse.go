@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/spate-go/spate/pkg/chain/exprchain"
@@ -12,7 +11,7 @@ import (
 	"github.com/spate-go/spate/pkg/sink/clickhousesink"
 )
 
-// defaultSegments are joined where the file does not say.
+// defaultSegments is how many segments a block joins if the file does not say.
 const defaultSegments = 8
 
 // ClickHouseSinkConfig is a table, on one server or on the shards of a cluster.
@@ -65,7 +64,7 @@ type ClickHouseDistributedConfig struct {
 	Table   string `yaml:"table"`   // of engine Distributed, likewise
 }
 
-// options are those of the sink, but for the columns of its rows.
+// options are those of the sink, except for the columns of its rows.
 func (s *ClickHouseSinkConfig) options() clickhousesink.Options {
 	o := clickhousesink.Options{
 		Database: s.Database, Table: s.Table, User: s.User, Password: string(s.Password), CAFile: s.CAFile,
@@ -90,11 +89,11 @@ func (s *ClickHouseSinkConfig) options() clickhousesink.Options {
 	return o
 }
 
-// segments is how many a block joins.
+// segments is how many segments a block joins.
 func (s *ClickHouseSinkConfig) segments() int { return cmp.Or(s.Segments, defaultSegments) }
 
-// checkClickHouse finds what is wrong with the section at path and what no
-// server is needed to see.
+// checkClickHouse finds what is wrong with the section at path, as far as that
+// takes no server.
 func (c *Config) checkClickHouse(p *problems, path string, s *ClickHouseSinkConfig) {
 	switch {
 	case s.URL == "" && len(s.Shards) == 0:
@@ -126,20 +125,20 @@ func (c *Config) checkColumns(p *problems, path string, s *ClickHouseSinkConfig)
 	case s.Columns != nil && len(s.Columns) == 0:
 		p.add(path+".columns", "is empty: leave it out to fill columns by their names")
 	}
-	names := make([]string, 0, len(s.Columns))
+	names, check := map[string]bool{}, exprchain.CheckPaths(c.steps(), c.chainOptions())
 	for _, pair := range s.Columns {
-		if slices.Contains(names, pair.Key) {
+		if names[pair.Key] {
 			p.add(path+".columns"+keyed(pair.Key), "is there already")
 		}
-		names = append(names, pair.Key)
-		if err := exprchain.CheckPath(c.steps(), c.chainOptions(), pair.Value); err != nil {
+		names[pair.Key] = true
+		if err := check(pair.Value); err != nil {
 			p.add(path+".columns"+keyed(pair.Key), "%v", err)
 		}
 	}
 }
 
-// checkServer wants the URL of a server's HTTP interface. It repeats nothing of
-// one that may hold a password.
+// checkServer wants the URL of a server's HTTP interface. Its problems do not
+// quote the text, which may hold a password.
 func checkServer(p *problems, path, text string) {
 	u, err := url.Parse(text)
 	switch {

@@ -69,7 +69,7 @@ func (t *clickHouseTable) from(c clickhousesink.Column) string {
 	return "is not filled: " + c.Kind
 }
 
-// rate says how often a continuous job inserts.
+// rate says how often a continuous job inserts, for a person to judge.
 func (s *ClickHouseSinkConfig) rate() string {
 	text := fmt.Sprintf("one insert for each unit and %v of it: a continuous job with the batching window of 5 s makes 0.2 a second or more, and a table bears about one",
 		config.Size(int64(s.segments())*segment.Bytes))

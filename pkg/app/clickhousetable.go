@@ -14,23 +14,23 @@ import (
 	"github.com/spate-go/spate/pkg/sink/clickhousesink"
 )
 
-// clickHouseTable is an opened sink of ClickHouse with how its rows are made.
+// clickHouseTable is an opened ClickHouse sink, with how its rows are made.
 type clickHouseTable struct {
 	*clickhousesink.Sink
-	// rows make rows of records; nil where those come made: from Go, or as JSON.
+	// rows makes rows of records; nil if the chain in Go makes them, or they are JSON.
 	rows *clickhouse.RowEncoder
-	// fills are the columns of a row and what they are made of.
+	// fills are the columns that are filled, and with what.
 	fills []fill
-	// unused are members of rows that no column takes.
+	// unused are the members of rows that no column takes.
 	unused []string
 }
 
-// fill is where the values of a column come from.
+// fill says where the values of a column come from.
 type fill struct{ column, path string }
 
-// openTable opens the sink of the section. The table's own columns say what rows
-// are made of, as far as the section does not: of those that the rows have a
-// member for, where it is known what members they have, or else of all.
+// openTable opens the section's sink. If the section does not say what rows are
+// made of, the table's columns do: those that the rows have a member for, or
+// all of them if it is not known what members the rows have.
 func openTable(ctx context.Context, c *Config, p Pipeline, s *ClickHouseSinkConfig) (*clickHouseTable, error) {
 	if err := c.fits(p, s); err != nil {
 		return nil, err
@@ -58,12 +58,12 @@ func openTable(ctx context.Context, c *Config, p Pipeline, s *ClickHouseSinkConf
 	return t, nil
 }
 
-// lines reports whether rows travel as the JSON that they are.
+// lines reports whether rows are sent as the JSON that they are.
 func (s *ClickHouseSinkConfig) lines() bool {
 	return s.Format == string(clickhousesink.JSONEachRow)
 }
 
-// fits refuses rows that are of another form than the table takes.
+// fits refuses rows of a form that the table does not take.
 func (c *Config) fits(p Pipeline, s *ClickHouseSinkConfig) error {
 	lines := s.lines()
 	switch {
@@ -77,7 +77,7 @@ func (c *Config) fits(p Pipeline, s *ClickHouseSinkConfig) error {
 	return nil
 }
 
-// fillFrom settles what the columns are made of, of those of the table.
+// fillFrom decides what the columns of the table are filled with.
 func (t *clickHouseTable) fillFrom(s *ClickHouseSinkConfig, table []clickhousesink.Column, members []string, known bool) {
 	for _, pair := range s.Columns {
 		t.fills = append(t.fills, fill{pair.Key, pair.Value})
@@ -108,8 +108,8 @@ func (t *clickHouseTable) fillFrom(s *ClickHouseSinkConfig, table []clickhousesi
 	}
 }
 
-// choose are the columns that are filled, and whether the server is to fill some
-// of them where a record has nothing.
+// choose returns the columns that are filled, and whether the server fills some
+// of them if a record has nothing for them.
 func (t *clickHouseTable) choose(s *ClickHouseSinkConfig, table []clickhousesink.Column) (names []string, defaults bool, err error) {
 	unused := strings.Join(t.unused, ", ")
 	switch skip := s.Settings[skipUnknown]; {
@@ -127,7 +127,8 @@ func (t *clickHouseTable) choose(s *ClickHouseSinkConfig, table []clickhousesink
 	return names, defaults && (s.Format == "" || s.Format == string(clickhousesink.RowBinary)), nil
 }
 
-// skipUnknown is the setting by which the server leaves out what has no column.
+// skipUnknown is the setting that has the server leave out members that have no
+// column.
 const skipUnknown = "input_format_skip_unknown_fields"
 
 // makeRows makes the encoder for the columns that the sink has.
@@ -143,7 +144,8 @@ func (t *clickHouseTable) makeRows() (err error) {
 	return err
 }
 
-// encoder is what the chain makes rows with, nil if it makes lines or its own.
+// encoder makes the chain's rows; nil if the chain makes lines or rows of its
+// own.
 func (t *clickHouseTable) encoder() exprchain.Encoder {
 	if t.rows == nil {
 		return nil
@@ -155,7 +157,7 @@ func (t *clickHouseTable) encoder() exprchain.Encoder {
 	return e
 }
 
-// rowEncoder is an encoder of rows by where their values are in a record.
+// rowEncoder is a RowEncoder that knows where in a record its values are.
 type rowEncoder struct {
 	*clickhouse.RowEncoder
 	paths []string
@@ -164,7 +166,7 @@ type rowEncoder struct {
 // Columns implements [exprchain.Encoder].
 func (e *rowEncoder) Columns() []string { return e.paths }
 
-// log says what a person should know before rows are written.
+// log warns of what a person should know before rows are written.
 func (t *clickHouseTable) log(log *slog.Logger, name string) {
 	for _, f := range t.Description().Findings {
 		if f.Warning {

@@ -22,7 +22,7 @@ type Config struct {
 	Decode   *DecodeConfig  `yaml:"decode"`
 	Chain    []StepConfig   `yaml:"chain"`
 	Sink     *SinkConfig    `yaml:"sink"`
-	// Sinks are several, by name; a route in the chain says what goes where.
+	// Sinks are several sinks by name; a route in the chain says what goes where.
 	Sinks   map[string]SinkConfig `yaml:"sinks"`
 	Rejects *RejectsConfig        `yaml:"rejects"`
 	Admin   *AdminConfig          `yaml:"admin"`
@@ -138,8 +138,9 @@ type NoConfig struct{}
 // DefaultMemory is pipeline.memory where the file does not say.
 const DefaultMemory = 192 << 20
 
-// Load reads the pipeline file at path. sets are overrides, "path=value"; env
-// gives the variables that the file refers to.
+// Load reads the pipeline file at path. sets are overrides of the form
+// "path=value"; env looks up the variables that the file refers to. The error
+// names every problem, each with its line.
 func Load(path string, sets []string, env func(string) (string, bool)) (Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -162,7 +163,7 @@ func Load(path string, sets []string, env func(string) (string, bool)) (Config, 
 	unread := doc.Decode(&c)
 	unfit := c.check(func(path, format string, args ...any) error {
 		if concerns(unread, path) {
-			return nil // what is not there could not be read
+			return nil // its absence only means that it could not be read
 		}
 		return doc.Errorf(path, format, args...)
 	})
@@ -173,8 +174,8 @@ func Load(path string, sets []string, env func(string) (string, bool)) (Config, 
 	return c, nil
 }
 
-// defaults fills in what the file may leave out, in copies of its own: a caller
-// may make several jobs of one Config.
+// defaults fills in what the file may leave out. It copies what it changes: a
+// caller may make several jobs of one Config.
 func (c *Config) defaults() {
 	feed, job := *c.Feed, JobConfig{}
 	if c.Rejects != nil && c.Rejects.Limit == 0 {

@@ -11,25 +11,25 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// probeEvery is how often a sink that is down is tried.
+// probeEvery is how often a sink that is down is probed.
 const probeEvery = time.Minute
 
-// waiting is the way into the feed, and holds what the reader acked of a job that
-// is halted while its sink is down: a ledger in memory keeps no messages, and with
-// any other all that is open would be sent, also what is being read.
+// waiting stands before the feed. It holds the messages that the reader acked while
+// the job was halted because its sink is down: a ledger in memory keeps no messages,
+// and resending all that is open in another ledger would repeat what is being read.
 //
-// While anything waits nothing else is sent. So what waits is no more than what the
-// feed held, though the halt may last; and of that something is always left to
-// probe with, since the unit that met the sink is.
+// While anything waits, nothing new is sent. So no more waits than the feed held,
+// however long the halt lasts; and something is always left to probe with, at least
+// the unit that met the sink.
 type waiting struct {
 	feed feed.Sender
 
 	mu       sync.Mutex
 	messages []feed.Message
-	open     chan struct{} // closed when what is listed may be sent; nil: it may
+	open     chan struct{} // closed when new units may be sent; nil: they may
 }
 
-// add is told what the reader acks.
+// add takes a message that the reader is about to ack.
 func (w *waiting) add(m feed.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *waiting) add(m feed.Message) {
 	}
 }
 
-// any reports whether something waits, or is tried.
+// any reports whether something waits, or is out as a probe.
 func (w *waiting) any() bool { return w.closed() != nil }
 
 func (w *waiting) closed() <-chan struct{} {
@@ -49,7 +49,7 @@ func (w *waiting) closed() <-chan struct{} {
 	return w.open
 }
 
-// Send implements [feed.Sender], for what is listed.
+// Send implements [feed.Sender], for units that are newly listed.
 func (w *waiting) Send(ctx context.Context, ms ...feed.Message) error {
 	for _, m := range ms {
 		for open := w.closed(); open != nil; open = w.closed() {
@@ -66,8 +66,9 @@ func (w *waiting) Send(ctx context.Context, ms ...feed.Message) error {
 	return nil
 }
 
-// probe sends what has waited longest, to see whether the sink is down still. If
-// so, the reader gives it back as the last.
+// probe sends the message that has waited longest, to see whether the sink is
+// still down. If it is, the reader gives the message back, to the end of the
+// queue.
 func (w *waiting) probe(ctx context.Context) error {
 	m := w.take(1)
 	if len(m) == 0 { // the last probe is still at it
@@ -77,8 +78,8 @@ func (w *waiting) probe(ctx context.Context) error {
 	return w.again(ctx, m)
 }
 
-// release sends what waits by now, and lets in what is listed if that is all: the
-// job may be halted again meanwhile.
+// release sends what waits now, and lets new units in if that is all: the job
+// may have been halted again meanwhile.
 func (w *waiting) release(ctx context.Context) error {
 	if err := w.again(ctx, w.take(-1)); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (w *waiting) take(n int) []feed.Message {
 	return taken
 }
 
-// again sends ms, and what it cannot send waits.
+// again sends ms. Those that it cannot send wait again.
 func (w *waiting) again(ctx context.Context, ms []feed.Message) error {
 	for i, m := range ms {
 		if err := w.feed.Send(ctx, m); err != nil {
@@ -117,10 +118,10 @@ func (w *waiting) again(ctx context.Context, ms []feed.Message) error {
 	return nil
 }
 
-// mind does for a job whose sink is down what the schedule of a stack does: one
-// unit a minute tries the sink, and all that waits is sent once one fared well. It
-// returns when ctx ends. What goes wrong is tried again; a ledger that stays silent
-// ends watch.
+// mind does for a job whose sink is down what the schedule does on a stack:
+// once a minute one unit probes the sink, and when a probe succeeded all that
+// waits is sent. It returns when ctx ends. What fails is tried again at the
+// next tick; a ledger that stays silent is for watch to give up on.
 func (j *Job) mind(ctx context.Context) {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
@@ -164,14 +165,15 @@ func (j *Job) mind(ctx context.Context) {
 	}
 }
 
-// wasCleared tells, at the end, that a halt that was told of is over.
+// wasCleared announces, at the end, that an announced halt is over.
 func (j *Job) wasCleared(ctx context.Context) {
 	if meta, err := j.ledger.Meta(ctx, j.name); err == nil && meta.Halt == nil {
 		j.tell(nil)
 	}
 }
 
-// tell says that the job is halted because its sink is down, or that it goes on.
+// tell announces that the job is halted because its sink is down or, with nil,
+// that it goes on.
 func (j *Job) tell(h *ledger.Halt) {
 	gauge := j.progress.halts(failure.SinkDown)
 	gauge.Set(0)
@@ -188,7 +190,7 @@ func (j *Job) tell(h *ledger.Halt) {
 	}
 }
 
-// resume clears the halt for a sink that a probe found to be up.
+// resume clears the halt after a probe found the sink up.
 func (j *Job) resume(ctx context.Context, job string) error {
 	_, err := j.ledger.Resume(ctx, job, failure.SinkDown)
 	return err

@@ -21,6 +21,7 @@ import (
 	"github.com/spate-go/spate/pkg/ledger/memledger"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 	"github.com/spate-go/spate/pkg/spatetest"
 	"github.com/spate-go/spate/pkg/unit"
@@ -72,7 +73,7 @@ func newFaultyOutage(t *testing.T, f *spatetest.Faults, data *dataSet, disk bool
 	opt := Options{Log: slog.New(slog.DiscardHandler), down: func(h *ledger.Halt) {
 		o.told = append(o.told, fmt.Sprintf("%v %t", time.Since(o.began).Round(time.Second), h != nil))
 	}}
-	j, err := join(t.Context(), testConfig(t), Pipeline{}, opt.withDefaults(), location{bucket: "b"}, &d)
+	j, err := join(t.Context(), testConfig(t), Pipeline{}, opt.withDefaults(), location{Place: s3url.Place{Bucket: "b"}}, &d)
 	if err != nil {
 		t.Fatal(err)
 	}

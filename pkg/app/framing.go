@@ -33,19 +33,19 @@ type ArrayConfig struct {
 
 // framing is how an object's bytes become records.
 type framing struct {
-	name   string // with all in its section that moves a boundary
+	name   string // with everything in its section that moves a record's boundary
 	limit  int
 	framer func() frame.Framer
 	// cut is how large objects are cut into ranges; nil: they are not. cuttable
-	// judges their first head bytes; nil: what is plain text may be cut.
+	// decides from their first head bytes; nil: all plain text may be cut.
 	cut      *plan.Cut
 	head     int64
 	cuttable func(head []byte) bool
 	lines    bool // no record holds a line feed
 }
 
-// framing is that of p, or of the pipeline file, which is NDJSON where it says
-// nothing.
+// framing is p's, or that of the pipeline file, which is NDJSON if it does not
+// say.
 func (c *Config) framing(p Pipeline) framing {
 	if p.Framer != nil {
 		return framing{name: "go", framer: p.Framer, lines: true}
@@ -75,7 +75,7 @@ func (c *Config) framing(p Pipeline) framing {
 		return framed("rejects", s.Rejects.MaxRecord, frame.Rejects)
 	}
 	f := framed("ndjson", s.NDJSON.MaxRecord, frame.NDJSON)
-	f.cut, f.lines = byLine, true
+	f.cut, f.cuttable, f.lines = byLine, plainText, true
 	return f
 }
 
@@ -86,14 +86,18 @@ func framed[F frame.Framer](name string, limit config.Size, newFramer func(int) 
 	return framing{name: name, limit: int(limit), framer: func() frame.Framer { return newFramer(int(limit)) }}
 }
 
-// plainLines reports whether an object under auto may be cut.
-func plainLines(head []byte) bool {
+// plainLines reports whether an object under auto, with that head, may be cut.
+func plainLines(head []byte) bool { return plainText(head) && frame.LineByLine(head) }
+
+// plainText reports whether an object under ndjson may be cut. Of a container only
+// the range that begins it could be refused.
+func plainText(head []byte) bool {
 	c, err := codec.Sniff(head)
-	return err == nil && c == codec.Plain && frame.LineByLine(head)
+	return err == nil && c == codec.Plain && frame.Container(head) == ""
 }
 
-// only keeps large objects whole where the configuration forces a codec that
-// cannot be begun in the middle.
+// only keeps large objects whole if the configuration forces a codec that
+// cannot be entered in the middle.
 func (f framing) only(forced codec.Codec) framing {
 	if forced != "" && forced != codec.Plain {
 		f.cut = nil

@@ -25,7 +25,7 @@ type genFlags struct {
 	overwrite           bool
 }
 
-func genCommand(io stdio) *cobra.Command {
+func genCommand(std stdio) *cobra.Command {
 	f := genFlags{size: 1 << 20}
 	c := &cobra.Command{
 		Use:   "gen DIR",
@@ -47,7 +47,7 @@ or files are in the way; 130 interrupted.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return gen(c.Context(), args[0], f, io)
+			return gen(c.Context(), args[0], f, std)
 		},
 	}
 	fs := c.Flags()
@@ -101,13 +101,13 @@ func gen(ctx context.Context, dir string, f genFlags, std stdio) error {
 	return err
 }
 
-// name is that of the object i. Names have as many digits as the last one needs,
-// so that they sort as they are numbered.
+// name is the name of object i. Names have as many digits as the last one
+// needs, so that they sort in order of their numbers.
 func (f *genFlags) name(i int) string {
 	return fmt.Sprintf("part-%0*d%s", max(5, len(fmt.Sprint(f.objects-1))), i, f.object(i).Extension())
 }
 
-// object is the object i: an hour of its own in the same shop.
+// object describes object i: an hour of its own in the same shop.
 func (f *genFlags) object(i int) sample.Object {
 	return sample.Object{
 		Format: sample.Format(f.format), Compression: sample.Compression(f.compression),
@@ -138,7 +138,8 @@ func place(ctx context.Context, path string, o sample.Object) (t sample.Totals, 
 	return t, w.n, os.Rename(file.Name(), path)
 }
 
-// counting counts what it writes, until its context ends.
+// counting counts what is written through it, and fails once its context has
+// ended.
 type counting struct {
 	ctx context.Context // of the command
 	w   io.Writer

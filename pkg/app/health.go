@@ -12,7 +12,8 @@ import (
 	"github.com/spate-go/spate/pkg/metric/prommetric"
 )
 
-// When a job counts as dead: what restarts processes should not be hasty.
+// When a job counts as dead. The times are long: what restarts processes should not
+// be hasty.
 const (
 	silent  = 30 * time.Second // without a turn of its watch
 	stalled = 5 * time.Minute  // without progress, while units are at hand
@@ -21,8 +22,8 @@ const (
 // health is what the admin address tells of a job.
 type health struct {
 	turned   atomic.Int64 // when watch last turned, in Unix ns; 0: not yet
-	moved    atomic.Int64 // when anything last moved, or there was nothing to move
-	last     int64        // how much had moved by then; of watch alone
+	moved    atomic.Int64 // when anything last moved, or there was nothing to move; in Unix ns
+	last     int64        // how much had moved by then; used by watch alone
 	stopping atomic.Bool
 }
 
@@ -37,7 +38,7 @@ func (j *Job) beat(now time.Time) {
 	h.turned.Store(now.UnixNano())
 }
 
-// alive returns nil, or why this process had better be started again.
+// alive returns nil, or why this process should be restarted.
 func (j *Job) alive(context.Context) error {
 	h := &j.health
 	turned := h.turned.Load()
@@ -53,8 +54,9 @@ func (j *Job) alive(context.Context) error {
 	return nil
 }
 
-// ready returns nil, or why no record is read. That the sinks can be written to
-// was checked when they were opened, or there is no job to ask.
+// ready returns nil, or why no record is being read. Whether the sinks can be
+// written to was checked when they were opened, or there would be no job to
+// ask.
 func (j *Job) ready(ctx context.Context) error {
 	if j.health.stopping.Load() {
 		return errors.New("the job is ending")
@@ -73,7 +75,8 @@ func (j *Job) ready(ctx context.Context) error {
 	return nil
 }
 
-// address is the admin address, taken and not yet answering; nil: there is none.
+// address is the admin address, taken but not answering yet; nil: there is
+// none.
 type address struct{ *admin.Listener }
 
 func listen(ctx context.Context, c *Config) (address, error) {
@@ -93,7 +96,7 @@ func (a address) close() {
 	}
 }
 
-// serve answers at a for as long as the job is open.
+// serve answers at a until the job is closed.
 func (j *Job) serve(ctx context.Context, a address, c *Config) {
 	if a.Listener == nil {
 		return
@@ -114,7 +117,7 @@ func (j *Job) unserve() error {
 	return j.admin.Close()
 }
 
-// AdminURL is where the job answers who watches it, "" if nowhere.
+// AdminURL is where the job answers whoever watches it; "": nowhere.
 func (j *Job) AdminURL() string {
 	if j.admin == nil {
 		return ""

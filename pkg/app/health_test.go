@@ -21,6 +21,7 @@ import (
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 	"github.com/spate-go/spate/pkg/spatetest"
@@ -55,7 +56,7 @@ func watched(t *testing.T, l ledger.Store, s sink.Sink) (j *Job, list, write gat
 	}
 	d := drivers{bucket: bucket, ledger: l, feed: memfeed.New(memfeed.Options{}), sink: s, sinkType: "capture"}
 	d.sender = d.feed
-	j, err := join(t.Context(), testConfig(t), Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{bucket: "b"}, &d)
+	j, err := join(t.Context(), testConfig(t), Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{Place: s3url.Place{Bucket: "b"}}, &d)
 	if err != nil {
 		t.Fatal(err)
 	}

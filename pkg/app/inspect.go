@@ -28,7 +28,7 @@ type inspectFlags struct {
 	as      form
 }
 
-func inspectCommand(io stdio) *cobra.Command {
+func inspectCommand(std stdio) *cobra.Command {
 	var f inspectFlags
 	c := &cobra.Command{
 		Use:   "inspect URL...",
@@ -57,9 +57,9 @@ opened; 2 the command line is wrong; 130 interrupted.`,
 				return errors.New("--table: it names the table of --ddl, which is not given")
 			}
 			if f.ddl {
-				return suggestTable(c.Context(), args, f, io)
+				return suggestTable(c.Context(), args, f, std)
 			}
-			return inspectAll(c.Context(), args, f, io)
+			return inspectAll(c.Context(), args, f, std)
 		},
 	}
 	c.Flags().IntVar(&f.records, "records", 3, "show the first `N` records")
@@ -85,11 +85,10 @@ func objectURL(url string) (l location, key string, err error) {
 		rest = filepath.Clean(rest)
 		l, key = location{dir: filepath.Dir(rest)}, filepath.Base(rest)
 	case "s3":
-		bucket, k, _ := strings.Cut(rest, "/")
-		l, key = location{bucket: bucket}, k
+		l.Bucket, key, _ = strings.Cut(rest, "/")
 	}
 	switch {
-	case l.dir+l.bucket == "":
+	case l.dir+l.Bucket == "":
 		return l, "", fmt.Errorf("%q is neither s3://bucket/key nor file:///path", url)
 	case key == "" || strings.HasSuffix(url, "/"):
 		return l, "", fmt.Errorf("%q is a prefix, and inspect looks at objects: name one or some of them", url)
@@ -97,7 +96,7 @@ func objectURL(url string) (l location, key string, err error) {
 	return l, key, nil
 }
 
-// inspectAll is spate inspect. What is wrong with one object does not keep it
+// inspectAll is spate inspect. An object that cannot be read does not keep it
 // from the next.
 func inspectAll(ctx context.Context, urls []string, f inspectFlags, std stdio) error {
 	for _, url := range urls {
@@ -152,12 +151,12 @@ func inspectOne(ctx context.Context, url string, opt inspect.Options) (*inspect.
 		if err != nil {
 			return nil, err
 		}
-		h, err := s3object.Head(ctx, client, l.bucket, key, s3object.Options{})
+		h, err := s3object.Head(ctx, client, l.Bucket, key, s3object.Options{})
 		if err != nil {
 			return nil, err
 		}
 		o, m = h.Object, inspect.Metadata{ContentType: h.ContentType, ContentEncoding: h.ContentEncoding, StorageClass: h.StorageClass}
-		b = s3object.New(client, l.bucket, "", s3object.Options{})
+		b = s3object.New(client, l.Bucket, "", s3object.Options{})
 	}
 	return inspect.Object(ctx, b, o, m, opt)
 }

@@ -1,12 +1,13 @@
-// Package app joins contracts and drivers into jobs: a pipeline file becomes a
-// Config, a Config and the part of a Pipeline that is written in Go become a Job.
-// It is the only package that knows both sides, so the only one to change when a
-// driver is added.
+// Package app joins contracts and drivers into jobs: Load makes a Config of a
+// pipeline file, and Open makes a Job of a Config and a Pipeline, the parts that
+// are written in Go. It is the only package that knows both sides, so the only one
+// to change when a driver is added.
 //
-// It moves no record and decides nothing about one: listing, reading and the
-// verdict are those of lister, reader and finalizer, and app starts, stops and
-// reports them. Main is the command line over it; Open and Job.Run are the same
-// for a program that has one of its own.
+// It moves no record and decides nothing about one: package lister lists, reader
+// reads and finalizer gives the verdict; app starts, stops and reports them. Main
+// is the command line over it; Open and Job.Run are for a program that has one of
+// its own. On a stack, OpenListing, OpenReading and OpenAnnounced make the parts
+// that its functions run.
 //
 // The law: all that can be known to be wrong is said by Load and Open, before
 // anything is listed or written.
@@ -44,38 +45,38 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Pipeline is the part of a pipeline that is written in Go. What is nil comes
-// from the pipeline file.
+// Pipeline is the part of a pipeline that is written in Go. Whatever is nil
+// comes from the pipeline file.
 type Pipeline struct {
 	Framer func() frame.Framer
 	Chain  chain.Constructor // decode, operators, encode
 	Sink   sink.Sink
-	// Columns are those of the rows that Chain makes for ClickHouse, as an
-	// encoder of pkg/clickhouse has them. Then the file may name the table, which
-	// has to have them so.
+	// Columns are the columns of the rows that Chain makes for ClickHouse, as
+	// the encoder of pkg/clickhouse gives them. With them the file may name the
+	// table, which must have these columns.
 	Columns clickhouse.Columns
-	// Source stands for the bucket or directory that source.s3.url names, so
-	// that a test runs the file as it is over objects of its own. It lists what
-	// is under the URL's prefix; all else that the section says holds.
+	// Source replaces the bucket or directory that source.s3.url names, so that
+	// a test runs the file as it is over objects of its own. It lists what is
+	// under the URL's prefix; everything else in the section applies.
 	Source object.Bucket
 }
 
 // Options are the choices of one run. The zero value is usable.
 type Options struct {
 	Overwrite bool  // replace what an earlier run wrote
-	Limit     int64 // stop after so many records; 0: read all
+	Limit     int64 // stop after this many records; 0: read all
 	// State is a directory that keeps the progress of jobs for the next process;
 	// one process uses it at a time. "": progress ends with the process.
 	State   string
-	Drain   time.Duration // what units at hand may take after a stop; 0: 5 s
-	Stdout  io.Writer     // of the stdout sink; nil: io.Discard
-	Log     *slog.Logger  // nil: slog.Default()
-	Metrics *metric.Registry
+	Drain   time.Duration    // how long units at hand may take after a stop; 0: 5 s
+	Stdout  io.Writer        // where the stdout sink writes; nil: io.Discard
+	Log     *slog.Logger     // nil: slog.Default()
+	Metrics *metric.Registry // nil: one of the job's own
 
-	state state // that Open opened, and whether the job was begun in it
-	begun bool
-	// down is told that the job is halted while its sink is down, and with nil that
-	// it goes on; nil: the log is.
+	state state // that Open opened
+	begun bool  // the job was begun in it before
+	// down is called when the job is halted because its sink is down, and with nil
+	// when it goes on; nil: the log says so.
 	down func(*ledger.Halt)
 }
 
@@ -103,11 +104,11 @@ type Job struct {
 	admin     *admin.Server // nil: there is none
 
 	wake chan struct{} // something may have ended the job; holds one note
-	sent atomic.Bool   // whatever is open was sent, or nothing more will be
+	sent atomic.Bool   // all that is open was sent, or nothing more will be
 	fail atomic.Bool   // the listing failed
 }
 
-// drivers are what a job is joined from. A test takes others than the
+// drivers are what a job is joined from. Tests use others than those that the
 // pipeline file names.
 type drivers struct {
 	bucket   object.Bucket
@@ -119,7 +120,7 @@ type drivers struct {
 	sinkType string
 }
 
-// drain is what units at hand may take after a stop.
+// drain is how long units at hand may take after a stop.
 const drain = 5 * time.Second
 
 // Open builds the job that c and p describe and opens its source and sink. It
@@ -169,10 +170,10 @@ func Open(ctx context.Context, c Config, p Pipeline, o Options) (j *Job, err err
 	return j, nil
 }
 
-// Run runs the job to its end and reports. While a sink is down it waits for it.
-// When ctx ends it stops: nothing new is read, units at hand have the drain time to
-// finish. The error is of what kept the job from being reported at all; the verdict
-// is in the report.
+// Run runs the job to its end and returns its report, which has the verdict.
+// While a sink is down it waits for it. When ctx ends it stops: nothing new is
+// read, and units at hand have the drain time to finish. The error is one that
+// kept the job from being reported.
 func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 	meta, going, err := j.begin(ctx)
 	if err != nil {
@@ -208,9 +209,9 @@ func (j *Job) Run(ctx context.Context) (*report.Report, error) {
 	return r, errors.Join(watchErr, err)
 }
 
-// drain waits for the units at hand: as long as they may take, then, with their
-// context ended, as long again. What does not end then, such as a write that
-// nothing takes, is left behind and its unit open.
+// drain waits for the units at hand: for the drain time and then, with their
+// context ended, for as long again. What does not end then, such as a write
+// that nobody reads, is left behind with its unit open.
 func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 	for range 2 {
 		select {
@@ -223,21 +224,17 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 	return fmt.Errorf("job %s: %w within %v of the stop: does anything take the rows?", j.name, errStuck, 2*j.opt.Drain)
 }
 
-// errStuck is of units that nothing ends.
+// errStuck: units did not end though their context had.
 var errStuck = errors.New("units at hand did not end")
 
 // start begins the job's next run. With its token a start whose answer was lost
 // is the same start.
-func (j *Job) start(ctx context.Context) (meta ledger.Meta, err error) {
+func (j *Job) start(ctx context.Context) (ledger.Meta, error) {
 	s := ledger.Start{Token: rand.Text(), Digests: j.digests}
-	err = ledger.Retry(ctx, func() (err error) {
-		meta, err = j.ledger.Start(ctx, j.name, s)
-		return err
-	})
-	return meta, err
+	return ledger.Ask(ctx, func() (ledger.Meta, error) { return j.ledger.Start(ctx, j.name, s) })
 }
 
-// report is the verdict of the ledger, and what the ledger cannot know.
+// report is the ledger's verdict, completed by what the ledger cannot know.
 func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error) {
 	var r *report.Report
 	err := ledger.Retry(ctx, func() (err error) { // all the work is in it
@@ -267,9 +264,9 @@ func (j *Job) report(ctx context.Context, listErr error) (*report.Report, error)
 	return r, nil
 }
 
-// send gives the feed its units: all that a new run lists, or what is open of
-// one that goes on. A fault that no lister could get past halts the job; after
-// any other the job cannot end, and failed says so.
+// send gives the feed its units: all that a new run lists, or what is open of a
+// run that goes on. A fault that no lister could get past halts the job; after
+// any other the job cannot end, and j.fail says so.
 func (j *Job) send(ctx context.Context, meta ledger.Meta, going bool) error {
 	defer j.sent.Store(true)
 	var err error
@@ -294,11 +291,12 @@ func (j *Job) send(ctx context.Context, meta ledger.Meta, going bool) error {
 	return err
 }
 
-// glance is how often it is looked whether something has changed.
+// glance is how often the job is looked at for a change.
 const glance = 200 * time.Millisecond
 
-// watch returns when the job has ended, is halted by what does not end by itself, or
-// was stopped. A ledger that cannot be asked may be asked again.
+// watch returns when the job has ended, is halted by what does not end by
+// itself, or was stopped. A ledger that cannot be read is read again, ten times
+// in a row at most.
 func (j *Job) watch(ctx context.Context) error {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
@@ -325,8 +323,10 @@ func (j *Job) watch(ctx context.Context) error {
 	}
 }
 
-// ended reports whether there is nothing more to wait for. A proof looks at every
-// unit, so one is made only when something says that it may succeed.
+// ended reports whether there is nothing more to wait for. A proof reads every
+// unit, so one is made only when something says that it may succeed: empty,
+// that nothing is in the feed, or told, that a unit's end may have been the
+// last.
 func (j *Job) ended(ctx context.Context, empty, told bool) (bool, error) {
 	if empty || told {
 		ended, err := j.finalizer.Prove(ctx, j.name)
@@ -356,7 +356,7 @@ func (j *Job) settled(context.Context, string) error {
 	return nil
 }
 
-// notify leaves a note for watch; one that is not read yet will do.
+// notify leaves a note for watch, unless one is there that it has not read yet.
 func (j *Job) notify() {
 	select {
 	case j.wake <- struct{}{}:
@@ -376,8 +376,9 @@ func (j *Job) limited() bool { return j.limit != nil && j.limit.Load() <= 0 }
 // Close closes the sinks, and the admin address if there is one.
 func (j *Job) Close() error { return errors.Join(closeSinks(j.sinks), j.unserve(), j.state.close()) }
 
-// Run runs the job that c and p describe and reports its verdict. It handles
-// no signal and never exits; cancelling ctx drains.
+// Run runs the job that c and p describe and returns its report, which has the
+// verdict. It handles no signal and never exits; when ctx is cancelled it
+// drains.
 func Run(ctx context.Context, c Config, p Pipeline) (*report.Report, error) {
 	j, err := Open(ctx, c, p, Options{})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// connectAWS reaches a stack in AWS.
+// connectAWS reaches a stack on AWS.
 func connectAWS(ctx context.Context, name string, given control.Stack) (*control.Control, error) {
 	cfg, err := awsconfig.Load(ctx, "", nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func connectAWS(ctx context.Context, name string, given control.Stack) (*control
 	return control.New(dynamoledger.New(dynamodb.NewFromConfig(cfg), given.Table, dynamoledger.Options{}), o), nil
 }
 
-// statS3 looks at an object's present version.
+// statS3 looks up the current version of an object.
 func statS3(ctx context.Context, bucket, key string) (unit.Object, error) {
 	client, err := s3object.NewClient(ctx, s3object.ClientOptions{})
 	if err != nil {
@@ -60,7 +60,7 @@ func statS3(ctx context.Context, bucket, key string) (unit.Object, error) {
 	return s3object.New(client, bucket, "", s3object.Options{}).Stat(ctx, key)
 }
 
-// notificationsAWS wires buckets in AWS.
+// notificationsAWS wires buckets on AWS.
 func notificationsAWS(ctx context.Context) (*awscontrol.Notifications, error) {
 	cfg, err := awsconfig.Load(ctx, "", nil)
 	if err != nil {

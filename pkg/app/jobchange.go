@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// changeCommand is a command that changes the course of a job. change returns
-// what it did: for programs, and in words.
+// changeCommand completes c, a command that changes the course of a job. change
+// returns what it did, once for programs and once in words.
 func changeCommand(c *cobra.Command, s *stackFlags, std stdio, change func(ctx context.Context, c *control.Control, job string) (any, string, error)) *cobra.Command {
 	var as form
 	c.Args = oneJob

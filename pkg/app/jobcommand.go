@@ -12,9 +12,9 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// connector reaches a stack: the one of that name, where it has one, in all that
-// given leaves open. Nothing but a wrong command line or configuration is an
-// error without an exit code.
+// connector reaches the stack of that name, if it has one, which fills in what
+// given leaves open. An error without an exit code means that the command line
+// or the configuration is wrong.
 type connector func(ctx context.Context, name string, given control.Stack) (*control.Control, error)
 
 func jobCommand(std stdio) *cobra.Command {
@@ -56,7 +56,7 @@ func (f *stackFlags) flags(c *cobra.Command, std stdio) {
 	fs.StringVar(&f.given.IntakeARN, "intake-queue-arn", "", "`ARN` of the queue that buckets notify")
 	fs.StringVar(&f.given.Rule, "rule", "", "`NAME` of the EventBridge rule that leads to it")
 	fs.StringVar(&f.given.ReportURL, "report-url", "", "`URL` of the prefix that reports are written under")
-	// What names the stack of one machine is nothing for its help.
+	// The stack that this machine's environment names does not belong in the help.
 	fs.Lookup("stack").DefValue = ""
 }
 
@@ -75,8 +75,8 @@ func (f *stackFlags) connect(ctx context.Context, std stdio) (*control.Control, 
 	return std.connect(ctx, f.name, given)
 }
 
-// ask reaches the stack and asks it; doing says what was interrupted by the end
-// of ctx.
+// ask connects to the stack and calls ask with it. doing names what was
+// interrupted if ctx has ended.
 func (f *stackFlags) ask(ctx context.Context, std stdio, doing string, ask func(*control.Control) error) error {
 	c, err := f.connect(ctx, std)
 	if err == nil {
@@ -92,7 +92,7 @@ func (f *stackFlags) ask(ctx context.Context, std stdio, doing string, ask func(
 	return err
 }
 
-// oneJob wants one argument, the name of a job.
+// oneJob requires one argument, the name of a job.
 func oneJob(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes one argument, the job's name, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
@@ -103,7 +103,7 @@ func oneJob(c *cobra.Command, args []string) error {
 // completion is how long a shell waits for the names of jobs.
 const completion = 3 * time.Second
 
-// completeJob completes the argument that oneJob wants by the jobs that are live.
+// completeJob completes the argument that oneJob requires with the live jobs.
 func (f *stackFlags) completeJob(std stdio) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -123,7 +123,7 @@ func (f *stackFlags) completeJob(std stdio) cobra.CompletionFunc {
 	}
 }
 
-// noArgument wants none.
+// noArgument requires that there is none.
 func noArgument(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

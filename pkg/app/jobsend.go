@@ -71,7 +71,8 @@ type sentKeys struct {
 	Failed  int            `json:"failed"`
 }
 
-// sendKeys is spate job send. What fails is said as it does, a line each.
+// sendKeys is spate job send. Each failure is printed when it happens, on a
+// line of its own.
 func sendKeys(ctx context.Context, stack *control.Control, in io.Reader, as form, std stdio) error {
 	sent := sentKeys{Ignored: map[string]int{}}
 	err := stack.Send(ctx, namedObjects(in), func(t control.Taken) {
@@ -108,10 +109,12 @@ func (s sentKeys) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxKeyLine bounds a line: a key of 1 KiB as JSON, with all else that is known.
+// maxKeyLine bounds a line: a key of 1 KiB as JSON, with everything else that
+// may be given.
 const maxKeyLine = 16 << 10
 
-// namedObjects reads the objects that lines name, one a call.
+// namedObjects returns a function that reads the objects named by lines, one
+// per call.
 func namedObjects(in io.Reader) func() (control.Named, bool, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, maxKeyLine), maxKeyLine)

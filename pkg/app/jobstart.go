@@ -134,10 +134,10 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 	})
 }
 
-// liveCutoff is the cutoff that the stack's continuous job has.
+// liveCutoff stands for the cutoff of the stack's continuous job.
 const liveCutoff = "live"
 
-// before reads --cutoff, where it is a time.
+// before parses --cutoff if it is a time.
 func (f *startFlags) before() error {
 	if f.cutoff == "" || f.cutoff == liveCutoff {
 		return nil
@@ -153,7 +153,7 @@ func (f *startFlags) before() error {
 // selects refuses a source that no stack could list.
 func (f *startFlags) selects() error {
 	if f.run.URL != "" {
-		if l, err := parseURL(f.run.URL); err != nil || l.bucket == "" {
+		if l, err := parseURL(f.run.URL); err != nil || l.Bucket == "" {
 			return fmt.Errorf("--url: %q is no bucket that a stack could read: give s3://bucket/prefix/", f.run.URL)
 		}
 	}
@@ -164,8 +164,9 @@ func (f *startFlags) selects() error {
 	return nil
 }
 
-// job is the job's name: the argument, or what the pipeline file calls it; "" is
-// what that of the stack does. Of the file the table is taken, too.
+// job is the job's name: the argument, or the name in the pipeline file; "":
+// what the stack's own file calls it. The table and the queue are taken from
+// the file too.
 func (f *startFlags) job(args []string, s *stackFlags, std stdio) (string, error) {
 	if f.pipeline == "" {
 		return strings.Join(args, ""), nil // there is one at most
@@ -184,10 +185,10 @@ func (f *startFlags) job(args []string, s *stackFlags, std stdio) (string, error
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	return p.Job.Name, ledger.CheckName(p.Job.Name)
+	return p.Job.Name, nil
 }
 
-// proceed says what was started, and watches it where that is asked for.
+// proceed prints what was started or, with --watch, watches it.
 func (f *startFlags) proceed(ctx context.Context, c *control.Control, s control.Started, mode progress.Mode, std stdio) error {
 	if f.watch {
 		fmt.Fprintf(std.stderr, "spate: note: job %s, run %d is %s\n", s.Job, s.Run, s.State)

@@ -24,7 +24,7 @@ type jobStatus struct {
 	Job   string       `json:"job"`
 	Run   int          `json:"run"`
 	State ledger.State `json:"state"`
-	// Source is what the run reads where that is not what the pipeline file says.
+	// Source is what the run reads, if that is not what the pipeline file says.
 	Source  *control.Selection `json:"source,omitempty"`
 	Halt    *jobHalt           `json:"halt,omitempty"`
 	Started time.Time          `json:"started_at"`
@@ -37,9 +37,9 @@ type jobStatus struct {
 	Resends int                `json:"resends"`
 	// SendDue: the schedule is about to send every open unit.
 	SendDue bool `json:"send_due"`
-	// Live is what is asked of a continuous job, which lists nothing.
+	// Live is about a continuous job, which lists nothing.
 	Live *statusLive `json:"live,omitempty"`
-	// Feed is of all jobs of the stack; nil where it is not known.
+	// Feed is about all jobs of the stack; nil if it is not known.
 	Feed *statusFeed `json:"feed,omitempty"`
 }
 
@@ -56,7 +56,7 @@ type statusUnits struct {
 }
 
 type statusObjects struct {
-	Listed int64 `json:"listed"` // those that hold work
+	Listed int64 `json:"listed"` // without those that were skipped
 	Done   int64 `json:"done"`
 }
 
@@ -65,7 +65,7 @@ type statusBytes struct {
 	Done   int64 `json:"done"`
 }
 
-// statusFeed counts messages, about.
+// statusFeed counts messages, approximately.
 type statusFeed struct {
 	Ready    int `json:"ready"`
 	Delayed  int `json:"delayed"`
@@ -100,7 +100,7 @@ func selects(s control.Selection) bool {
 	return s.URL != "" || s.StartAfter != "" || len(s.Include)+len(s.Exclude) > 0 || !s.Before.IsZero()
 }
 
-// inWords is s as a line.
+// inWords describes s on one line.
 func inWords(s *control.Selection) string {
 	parts := []string{cmp.Or(s.URL, "of the pipeline file")}
 	if len(s.Include) > 0 {
@@ -279,13 +279,13 @@ func (j *jobStatus) growing() string {
 	return "+"
 }
 
-// next is what to do about the job, "" for nothing but wait.
+// next is what to do about the job; "": nothing but wait.
 func (j *jobStatus) next() string {
 	switch {
 	case j.State == ledger.Completed:
 		return "spate job report " + j.Job + " shows what it did"
 	case j.State == ledger.Failed:
-		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again", j.Job)
+		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again, spate job start %[1]s what was written anew", j.Job)
 	case j.State == ledger.Cancelled && j.Live != nil:
 		return "spate bucket connect opens it again; what was announced meanwhile waits in the intake's queues"
 	case j.State == ledger.Cancelled:
@@ -304,5 +304,5 @@ func (j *jobStatus) next() string {
 	return ""
 }
 
-// oneLine is text in one line.
+// oneLine puts text on one line.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

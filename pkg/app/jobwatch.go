@@ -14,8 +14,8 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// written is how long a job that was watched to its end is waited on for the
-// finalizer's own report.
+// written is how long to wait for the finalizer's report after a watched job
+// has ended.
 const written = 15 * time.Second
 
 func jobWatchCommand(s *stackFlags, std stdio) *cobra.Command {
@@ -71,7 +71,7 @@ func watchJob(ctx context.Context, c *control.Control, job string, run int, mode
 	return endOf(r)
 }
 
-// watching is a display over what is seen of a job.
+// watching feeds a display with what is seen of a job.
 type watching struct {
 	std     stdio
 	mode    progress.Mode
@@ -126,7 +126,7 @@ is wrong; 130 interrupted.`,
 	return c
 }
 
-// showReport prints r, and what there is to be warned of.
+// showReport prints r, and the warnings that it gives rise to.
 func showReport(r *report.Report, as form, std stdio) error {
 	for _, w := range warnings(r) {
 		fmt.Fprintf(std.stderr, "spate: warning: %s\n", w)
@@ -137,15 +137,15 @@ func showReport(r *report.Report, as form, std stdio) error {
 	return r.Text(std.stdout)
 }
 
-// endOf is what the exit code says of a job that was watched, and what to do
-// about it.
+// endOf is the error for the exit code of a job that was watched, and says what
+// to do about it; nil if it completed.
 func endOf(r *report.Report) error {
 	var text string
 	switch r.State {
 	case report.Completed:
 		return nil
 	case report.Failed:
-		text = fmt.Sprintf("job %s failed: %s: spate job redrive %[1]s reads them again", r.Job, oneLine(r.Reason))
+		text = fmt.Sprintf("job %s failed: %s: spate job redrive %[1]s reads them again, spate job start %[1]s what was written anew", r.Job, oneLine(r.Reason))
 	case report.Halted:
 		text = fmt.Sprintf("job %s is halted: %s: mend that, then spate job resume %[1]s", r.Job, oneLine(r.Reason))
 	case report.Cancelled:

@@ -75,7 +75,7 @@ func TestHowAJobEndsIsTheExitCodeOfItsWatch(t *testing.T) {
 			s.ends(t, "logs", ledger.Completed)
 		}, exitOK, ""},
 		"failed": {func(t *testing.T, s *fakeStack, m ledger.Meta) { s.reads(t, m, 3, 4); s.ends(t, "logs", ledger.Failed) }, exitIncomplete,
-			"spate: job logs failed: 1 of 4 units are dead: spate job redrive logs reads them again\n"},
+			"spate: job logs failed: 1 of 4 units are dead: spate job redrive logs reads them again, spate job start logs what was written anew\n"},
 		"cancelled": {func(t *testing.T, s *fakeStack, _ ledger.Meta) { s.ends(t, "logs", ledger.Cancelled) }, exitIncomplete,
 			"spate: job logs was cancelled: spate job start logs reads what is not done\n"},
 		"halted": {func(t *testing.T, s *fakeStack, _ ledger.Meta) { s.halts(t, "logs") }, exitIncomplete,

@@ -21,7 +21,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// join makes a job of its drivers, opening the outputs if d has none.
+// join makes a job of its drivers. It opens the outputs if d has none.
 func join(ctx context.Context, c Config, p Pipeline, o Options, loc location, d *drivers) (*Job, error) {
 	planning, err := c.planning(p, loc)
 	if err != nil {
@@ -66,8 +66,8 @@ func (j *Job) wire(c *Config, d *drivers, reading pipe.Config, listing lister.Op
 	j.lister = lister.New(d.bucket, d.ledger, &j.waits, listing)
 }
 
-// openReading opens the outputs and returns what the pipe is made of, but for the
-// source.
+// openReading opens the outputs and returns the configuration of the pipe,
+// except for the source.
 func openReading(ctx context.Context, c *Config, p Pipeline, pl planning, loc location, o Options, d *drivers) (out outputs, _ pipe.Config, err error) {
 	if _, err := newChain(c, p, nil); err != nil {
 		return out, pipe.Config{}, err
@@ -90,7 +90,7 @@ func openReading(ctx context.Context, c *Config, p Pipeline, pl planning, loc lo
 	}, nil
 }
 
-// enoughMemory refuses a bound under which some unit could not be read.
+// enoughMemory refuses a memory bound under which some unit could not be read.
 func (c *Config) enoughMemory(f frame.Framer, p Pipeline) error {
 	limits := c.limits(p)
 	need := pipe.Floor(f, limits...)
@@ -112,7 +112,7 @@ type outputs struct {
 	rejects *pipe.Rejects
 }
 
-// openOutputs opens the sinks and the rejects, or nothing.
+// openOutputs opens the sinks and the rejects: all of them or none.
 func openOutputs(ctx context.Context, c *Config, p Pipeline, loc location, o Options, d *drivers) (out outputs, err error) {
 	if c.Rejects != nil {
 		if err := vetRejects(c, loc, o); err != nil {

@@ -15,7 +15,7 @@ import (
 // lineInterval is how often a command that lists says how far it is.
 const lineInterval = 10 * time.Second
 
-// listed is a bucket that counts what was listed of it.
+// listed is a bucket that counts the keys listed from it.
 type listed struct {
 	object.Bucket
 	keys atomic.Int64
@@ -29,7 +29,7 @@ func (l *listed) List(ctx context.Context, after string) (object.Page, error) {
 	return p, err
 }
 
-// tell writes a line now and then until the function that it returns is called.
+// tell writes a line now and then, until stop is called.
 func (l *listed) tell(w io.Writer, every time.Duration) (stop func()) {
 	began, quit, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,21 +11,22 @@ import (
 	"github.com/spate-go/spate/pkg/lister"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/plan"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 )
 
-// Listing is the source of a job as a lister on a stack reads it.
+// Listing is the source of a job, as a lister on a stack lists it.
 type Listing struct {
 	// Digests are the fingerprint of the job.
 	Digests ledger.Digests
 
 	planning
 	bucket object.Bucket
-	place  s3sink.Place
+	place  s3url.Place
 }
 
-// OpenListing opens the source that c and s describe, in a bucket. It lists
-// nothing.
+// OpenListing opens the bucket that c and s describe as a source to list. It
+// lists nothing.
 func OpenListing(ctx context.Context, c Config, p Pipeline, s control.Selection) (*Listing, error) {
 	c.selects(s)
 	l, err := openListing(ctx, c, p)
@@ -39,7 +40,7 @@ func OpenListing(ctx context.Context, c Config, p Pipeline, s control.Selection)
 	return l, nil
 }
 
-// openListing opens the source that c describes, a directory too.
+// openListing opens the source that c describes, which may be a directory.
 func openListing(ctx context.Context, c Config, p Pipeline) (*Listing, error) {
 	if err := c.check(plain); err != nil {
 		return nil, err
@@ -53,14 +54,15 @@ func openListing(ctx context.Context, c Config, p Pipeline) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Digests: planning.digests(), planning: planning, bucket: p.Source, place: s3sink.Place{Bucket: loc.bucket, Prefix: loc.prefix}}
+	l := &Listing{Digests: planning.digests(), planning: planning, bucket: p.Source, place: loc.Place}
 	if l.bucket == nil {
 		l.bucket, err = openSource(ctx, c.Source.S3, loc)
 	}
 	return l, err
 }
 
-// selects puts s in the place of what the file says, in a copy.
+// selects puts s in the place of what the file says. It changes a copy of the
+// section.
 func (c *Config) selects(s control.Selection) {
 	if c.Source.S3 == nil {
 		return // said by check
@@ -81,7 +83,8 @@ func (c *Config) selects(s control.Selection) {
 	c.Source.S3 = &source
 }
 
-// planning is what decides which units a job has and where its records begin.
+// planning is everything that decides which units a job has and where its
+// records begin.
 type planning struct {
 	listing plan.Listing
 	options lister.Options
@@ -116,17 +119,18 @@ func (p *planning) digests() ledger.Digests {
 	return ledger.Digests{Plan: plan.PlanDigest(p.listing), Read: p.read}
 }
 
-// Outside refuses a place, s3://bucket/prefix/, whose objects the source would
-// list: what a job writes must not be read by the next (INV-8).
+// Outside refuses a place, of the form s3://bucket/prefix/, whose objects the
+// source would list: what a job writes must not be read by the next one
+// (INV-8).
 func (l *Listing) Outside(url string) error {
-	to, err := (&S3SinkConfig{URL: url}).place()
+	to, err := s3url.ParseDir(url)
 	if err != nil {
 		return err
 	}
 	return s3sink.Outside(to, l.place)
 }
 
-// Lister returns the lister of the source that plans into planner and sends to f.
+// Lister returns a lister of the source that plans into planner and sends to f.
 func (l *Listing) Lister(planner ledger.Planner, f feed.Sender) *lister.Lister {
 	return lister.New(l.bucket, planner, f, l.options)
 }

@@ -156,7 +156,7 @@ func TestBucketConnectOpensTheJobBeforeTheBucketIsTold(t *testing.T) {
 		t.Errorf("%s: %v", s.stdout, err)
 	}
 	t.Run("again, and the cutoff stays", func(t *testing.T) {
-		if code := s.run(t.Context(), t, "bucket", "connect"); code != exitOK || !strings.Contains(s.stdout, "--cutoff live reads what was modified before "+m.Cutoff.UTC().Format(time.RFC3339)) {
+		if code := s.run(t.Context(), t, "bucket", "connect"); code != exitOK || !strings.Contains(s.stdout, "reads what is put from "+m.Cutoff.UTC().Format(time.RFC3339)+" on; spate job start JOB --cutoff live reads what was modified before\n") {
 			t.Fatal(s.stdout, s.stderr)
 		}
 		if again, _ := s.Meta(t.Context(), liveJob); !again.Cutoff.Equal(m.Cutoff) {

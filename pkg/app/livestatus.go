@@ -17,13 +17,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// statusLive is of a continuous job.
+// statusLive is the part of a status that only continuous jobs have.
 type statusLive struct {
 	Cutoff time.Time `json:"cutoff,omitzero"`
 	Open   int       `json:"open"` // units
 	// Lag is the age of the open unit that was entered first, in seconds.
 	Lag       float64                `json:"lag_seconds"`
-	PerMinute statusFlow             `json:"per_minute"` // the last one that was looked at
+	PerMinute statusFlow             `json:"per_minute"` // as last measured
 	Dead      map[failure.Reason]int `json:"dead"`       // units given up, by reason
 }
 
@@ -34,7 +34,7 @@ type statusFlow struct {
 	Records int64 `json:"records"`
 }
 
-// live fills in what a continuous job is asked for, in the place of what is listed.
+// live fills in what matters of a continuous job, in place of what is listed.
 func (j *jobStatus) live(s control.Snapshot, now time.Time) {
 	p, b := s.Progress, s.Backlog
 	j.Units = statusUnits{Planned: p.Done + b.Open + b.Dead, Done: p.Done, Dead: b.Dead}
@@ -68,10 +68,10 @@ type keyStatus struct {
 	Job  string `json:"job"`
 	Key  string `json:"key"`
 	ETag string `json:"etag"`
-	// State is done, open or dead; overwritten where a newer version took its
-	// place before it was read; unknown where the job has not heard of it.
+	// State is done, open or dead; overwritten if a newer version took its
+	// place before it was read; unknown if the job has not heard of it.
 	State     string         `json:"state"`
-	Announced time.Time      `json:"announced_at,omitzero"` // when it was taken
+	Announced time.Time      `json:"announced_at,omitzero"` // when the intake took it
 	Ended     time.Time      `json:"ended_at,omitzero"`
 	Unit      unit.ID        `json:"unit,omitempty"`
 	Reason    failure.Reason `json:"reason,omitempty"` // of a dead unit
@@ -82,8 +82,8 @@ const (
 	keyOverwritten = "overwritten"
 )
 
-// objectStatus is spate job status --key. That the job does not know the object is
-// an answer, with the exit code of a job that is incomplete.
+// objectStatus is spate job status --key. That the job does not know the object
+// is an answer, with the exit code of an incomplete job.
 func objectStatus(ctx context.Context, stack *control.Control, job, key, etag string, as form, std stdio) error {
 	in, err := stack.Ingested(ctx, job, key, etag)
 	switch _, reason := failure.Of(err); {
@@ -99,7 +99,7 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 		switch {
 		case in.Held.Overwritten:
 			k.State = keyOverwritten
-		case in.Item.State == "", spared(in): // "": claims are kept for as long
+		case in.Item.State == "", spared(in): // "": no items expire but those of done units
 			k.State = string(ledger.Done)
 		case in.Item.Cause != nil:
 			k.Reason = in.Item.Cause.Reason
@@ -116,8 +116,8 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 	return err
 }
 
-// spared reports whether an object was delivered though its unit is dead, for
-// others of it alone were bad.
+// spared reports whether the object was delivered although its unit is dead,
+// because only other members were bad.
 func spared(in control.Ingested) bool {
 	c := in.Item.Cause
 	return in.Item.RestDone && c != nil && len(c.Faults) > 0 &&
@@ -127,7 +127,7 @@ func spared(in control.Ingested) bool {
 func (k *keyStatus) text() string {
 	switch k.State {
 	case keyUnknown:
-		return fmt.Sprintf("%s, %s: not announced, or more than %d days ago", k.Key, k.ETag, int(ledger.DoneTime.Hours()/24))
+		return fmt.Sprintf("%s, %s: not announced, or before the job's cutoff, or more than %d days ago", k.Key, k.ETag, int(ledger.DoneTime.Hours()/24))
 	case keyOverwritten:
 		return fmt.Sprintf("%s, %s: announced %s, and overwritten before it was read: the newer version is another object", k.Key, k.ETag, stamp(k.Announced))
 	}

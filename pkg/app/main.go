@@ -23,14 +23,14 @@ const (
 	exitInterrupted = 130
 )
 
-// Main is the command line, with the parts of the pipeline that p brings. It
-// exits.
+// Main is the command line, with the parts of the pipeline that p has. It exits
+// the process.
 func Main(p Pipeline) {
-	// A reader of our rows that goes away is an error of the sink, not the end
-	// of the process.
+	// If the reader of our rows goes away, that is an error of the sink and not the
+	// end of the process.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal drains; after it the default is back, so that a second
+	// The first signal drains. Then the default handling is back, so that a second
 	// one ends the process at once.
 	context.AfterFunc(ctx, cancel)
 	code := command(ctx, p, os.Args[1:], process())
@@ -38,7 +38,7 @@ func Main(p Pipeline) {
 	os.Exit(code)
 }
 
-// stdio is what a command reads and writes of the process.
+// stdio is what commands use of the process and of the world outside.
 type stdio struct {
 	stdin          io.Reader
 	stdout, stderr *os.File
@@ -52,7 +52,7 @@ func process() stdio {
 	return stdio{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, connectAWS, notificationsAWS}
 }
 
-// exitError is an error with the exit code that it means.
+// exitError is an error with its exit code.
 type exitError struct {
 	error
 	code int

@@ -11,8 +11,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// metered is s with its retries, all of it measured: each attempt, and each
-// block from its first attempt to its last.
+// metered is s with retries and metrics: of each attempt, and of each block
+// from its first attempt to its last.
 func metered(s sink.Sink, r *metric.Registry, l []metric.Label) sink.Sink {
 	retries := r.Counter(metric.SinkRetries, l...)
 	attempts := &timed{Sink: s, took: r.Histogram(metric.SinkWriteDuration, l...), failed: new(metric.Value)}
@@ -23,8 +23,8 @@ func metered(s sink.Sink, r *metric.Registry, l []metric.Label) sink.Sink {
 	}
 }
 
-// timed measures writes and counts those that end in an error. A commit is of a
-// series, not of a block: only its errors count.
+// timed measures writes and counts those that fail. A commit is of a series,
+// not of a block: only its errors count.
 type timed struct {
 	sink.Sink
 	took   *metric.Durations
@@ -45,7 +45,7 @@ func (t *timed) Commit(ctx context.Context, u unit.ID, series int) error {
 	return t.count(ctx, t.Sink.Commit(ctx, u, series))
 }
 
-// count leaves out what a stop has ended: that is no fault of the sink.
+// count counts err, unless a stop caused it: that is no fault of the sink.
 func (t *timed) count(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		t.failed.Add(1)

@@ -29,7 +29,7 @@ type planFlags struct {
 	progress string
 }
 
-func planCommand(p Pipeline, io stdio) *cobra.Command {
+func planCommand(p Pipeline, std stdio) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:   "plan PIPELINE.yaml",
@@ -48,7 +48,7 @@ the pipeline file is wrong; 130 interrupted.`,
 
 		ValidArgsFunction: completePipeline,
 		RunE: func(c *cobra.Command, args []string) error {
-			return planJob(c.Context(), args[0], f, p, io)
+			return planJob(c.Context(), args[0], f, p, std)
 		},
 	}
 	setFlag(c, &f.set)
@@ -67,7 +67,7 @@ type planned struct {
 	Objects plannedObjects `json:"objects"`
 	Bytes   int64          `json:"bytes"`
 	Units   plannedUnits   `json:"units"`
-	// Archived must be restored before they can be read.
+	// Archived are the objects that must be restored before they can be read.
 	Archived plannedArchived `json:"archived"`
 	Lambda   plannedLambda   `json:"lambda"`
 }
@@ -80,8 +80,8 @@ type plannedObjects struct {
 
 type plannedUnits struct {
 	Planned int64 `json:"planned"`
-	Ranges  int64 `json:"ranges"` // of them
-	Cut     int64 `json:"cut"`    // objects that these are of
+	Ranges  int64 `json:"ranges"` // how many of them are ranges
+	Cut     int64 `json:"cut"`    // objects that were cut into these
 }
 
 type plannedArchived struct {
@@ -93,7 +93,7 @@ type plannedArchived struct {
 type plannedLambda struct {
 	Architecture string        `json:"architecture"`
 	MemoryMB     int           `json:"memory_mb"`
-	Concurrency  int           `json:"concurrency"` // that is reached
+	Concurrency  int           `json:"concurrency"` // what the job would reach
 	Minutes      float64       `json:"minutes"`
 	Dollars      price.Dollars `json:"dollars"`
 	Usage        price.Usage   `json:"usage"`
@@ -137,9 +137,10 @@ func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdi
 	return r.text(std.stdout)
 }
 
-// listing is how a lister lists the source, but for who is told of it.
+// listing are the lister's options for the source, except for who is told of
+// it.
 func (c *Config) listing(l location, filter plan.Filter, f framing) lister.Options {
-	return lister.Options{Filter: filter, Bucket: l.bucket, Options: cut.Options{
+	return lister.Options{Filter: filter, Bucket: l.Bucket, Options: cut.Options{
 		Target: int64(c.Source.S3.Target), Cut: f.cut, Head: f.head, Cuttable: f.cuttable,
 	}}
 }

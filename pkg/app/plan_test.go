@@ -82,6 +82,19 @@ func TestAPlanSaysWhatAJobWouldRead(t *testing.T) {
 	}
 }
 
+func TestAContainerIsNotCutIntoLines(t *testing.T) {
+	b, path := archive(t)
+	b.Put("p/b.ndjson", append([]byte("PAR1\x15\x04"), make([]byte, 3<<20)...))
+	code, stdout, stderr := cliOf(t, Pipeline{Source: b}, "plan", path, "-o", "json")
+	var got planned
+	if err := json.Unmarshal([]byte(stdout), &got); code != exitOK || err != nil {
+		t.Fatalf("code %d, %v: %s", code, err, stderr)
+	}
+	if got.Units.Cut != 0 || got.Units.Ranges != 0 {
+		t.Errorf("%+v", got.Units)
+	}
+}
+
 func TestAPlanIsWrittenForPeople(t *testing.T) {
 	b, path := archive(t)
 	code, stdout, stderr := cliOf(t, Pipeline{Source: b}, "plan", path)

@@ -23,7 +23,7 @@ type checkFlags struct {
 	as        form
 }
 
-func checkCommand(p Pipeline, io stdio) *cobra.Command {
+func checkCommand(p Pipeline, std stdio) *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check PIPELINE.yaml",
@@ -39,7 +39,7 @@ pipeline file is wrong; 130 interrupted.`,
 
 		ValidArgsFunction: completePipeline,
 		RunE: func(c *cobra.Command, args []string) error {
-			return checkJob(c.Context(), args[0], f, p, io)
+			return checkJob(c.Context(), args[0], f, p, std)
 		},
 	}
 	setFlag(c, &f.set)
@@ -55,7 +55,7 @@ const (
 	passed   outcome = "ok"
 	failed   outcome = "failed"
 	untested outcome = "untested" // only a write would tell
-	doubtful outcome = "warning"  // it would run, and perhaps not as one expects
+	doubtful outcome = "warning"  // it would run, but perhaps not as expected
 )
 
 // checked is one check.
@@ -109,7 +109,7 @@ func checkJob(ctx context.Context, path string, f checkFlags, p Pipeline, std st
 	return nil
 }
 
-// result is the check of what, which failed if err is set.
+// result is the outcome of checking what: failed if err is set.
 func result(what, detail string, err error) checked {
 	if err != nil {
 		return checked{what, failed, err.Error()}
@@ -149,7 +149,7 @@ func checkSource(ctx context.Context, c *Config, p Pipeline) checked {
 	return result(what, fmt.Sprintf("%s; read the first byte of %q", listed, first.Key), err)
 }
 
-// firstOf is the first object of a page that the job would read, nil if there is
+// firstOf is the first object of a page that the job would read; nil: there is
 // none.
 func firstOf(page object.Page, o lister.Options) *object.Listed {
 	for i := range page.Objects {

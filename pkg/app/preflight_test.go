@@ -83,6 +83,7 @@ func TestACheckFindsWhatIsInTheWay(t *testing.T) {
 		{"an output that exists", nil, []string{"--set", "sink.file.path=" + exists}, 1, "sink", failed, "--overwrite"},
 		{"unless it may be replaced", nil, []string{"--overwrite", "--set", "sink.file.path=" + exists}, 0, "sink", passed, "is there"},
 		{"a path below a file", nil, []string{"--set", "sink.file.path=" + exists + "/x"}, 1, "sink", failed, exists},
+		{"rejects below a file", nil, []string{"--set", "rejects.url=file://" + exists + "/x/"}, 1, "rejects", failed, "rejects.url: " + exists + " is a file"},
 		{"nothing that would be read", nil, []string{"--set", `source.s3.include=["*.parquet"]`}, 0, "source", untested, "the first page"},
 		{"rows that go nowhere", nil, []string{"--set", "sink.file=null", "--set", "sink.blackhole={}"}, 0, "sink", passed, "nowhere"},
 		{"a key that is unknown", nil, []string{"--set", "sink.fil={}"}, 2, "", "", ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// progressed is what a job has come to: for the display and the metrics, never
+// progressed counts what a job has done, for the display and the metrics, never
 // for a verdict.
 type progressed struct {
 	objects, failed, bytes atomic.Int64
@@ -27,8 +27,9 @@ type progressed struct {
 func (p *progressed) meter(r *metric.Registry, c *Config) {
 	p.registry, p.config, p.cut = r, c, map[string]int64{}
 	p.completed = r.Counter(metric.S3ObjectsCompleted, labels(c, "source", "s3")...)
-	// What has not happened is 0: an alarm on a series that is not there never rings.
-	r.Counter(metric.S3ObjectsOverwritten, labels(c, "source", "s3")...) // of announced objects alone
+	// Every series is there from the start, with 0: an alarm on a series that does not
+	// exist never rings.
+	r.Counter(metric.S3ObjectsOverwritten, labels(c, "source", "s3")...) // stays 0: only announced objects are overwritten
 	for _, reason := range unitReasons {
 		p.failures(reason)
 	}
@@ -69,7 +70,7 @@ func (p *progressed) finished(u *unit.Unit) {
 	p.bytes.Add(u.Size())
 }
 
-// kept counts a unit that an earlier run has done.
+// kept counts a unit that an earlier run has read.
 func (p *progressed) kept(u *unit.Unit) {
 	if u.Range == nil || p.whole(u) {
 		p.objects.Add(int64(len(u.Objects)))
@@ -77,7 +78,8 @@ func (p *progressed) kept(u *unit.Unit) {
 	p.bytes.Add(u.Size())
 }
 
-// goesOn counts all that was listed as done, but for the units of open.
+// goesOn counts everything that was listed as done, except for the units that
+// open yields.
 func (p *progressed) goesOn(listed ledger.Inventory, open func(yield func(*unit.Unit)) error) error {
 	objects, bytes := listed.Objects, listed.Bytes
 	err := open(func(u *unit.Unit) {
@@ -113,7 +115,8 @@ func (p *progressed) whole(u *unit.Unit) bool {
 	return true
 }
 
-// gaveUp counts an object that is cut as failed once, and never as done.
+// gaveUp counts a unit that was given up. An object that is cut fails once, and
+// is never done.
 func (p *progressed) gaveUp(u *unit.Unit, c ledger.Cause) {
 	bad := int64(len(c.Objects))
 	if u.Range != nil && !p.spoiled(u) {
@@ -140,8 +143,8 @@ func (p *progressed) spoiled(u *unit.Unit) bool {
 	return true
 }
 
-// labels are what every series of a component carries; pipe adds the component's
-// itself.
+// labels are what every series of a component carries. Without a component they
+// are for pipe, which adds its own.
 func labels(c *Config, component, kind string) []metric.Label {
 	l := []metric.Label{{Name: metric.LabelPipeline, Value: c.Pipeline.Name}}
 	if component == "" {

@@ -12,18 +12,19 @@ import (
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/pipe"
 	"github.com/spate-go/spate/pkg/reader"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Reading is a pipeline as a reader on a stack runs it: its units come from
-// outside, and each names its bucket.
+// Reading is a pipeline as a reader on a stack runs it: its units come from a feed,
+// and each names its bucket.
 type Reading struct {
 	*reader.Reader
 	sinks []openedSink
 }
 
 // OpenReading opens the sinks that c and p describe, and a reader of units over
-// l. What o leaves out of the fingerprint is filled in. It reads and writes
+// l. Of o, what describes the pipeline is filled in. It reads and writes
 // nothing.
 func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o reader.Options) (*Reading, error) {
 	if err := c.check(plain); err != nil {
@@ -55,7 +56,7 @@ func OpenReading(ctx context.Context, c Config, p Pipeline, l ledger.Worker, o r
 }
 
 // lasts refuses sinks that end with the process, or that each process has to
-// itself: what they acked would be done in the ledger and nowhere to be found.
+// itself: what they acked would be done in the ledger, and nowhere to be found.
 func (c *Config) lasts() error {
 	all := c.sections()
 	if c.Rejects != nil {
@@ -78,21 +79,21 @@ func (c *Config) lasts() error {
 	return nil
 }
 
-// Close closes the sinks. No unit may be at hand.
+// Close closes the sinks. No unit may be in work any more.
 func (r *Reading) Close() error { return closeSinks(r.sinks) }
 
-// buckets reads units of any bucket, through a pipe for each: they share memory
-// and sinks.
+// buckets reads units of any bucket, through one pipe per bucket. The pipes
+// share memory and sinks.
 type buckets struct {
 	config pipe.Config
 	source *S3Config
-	given  object.Opener // stands for every bucket; nil: none does
+	given  object.Opener // replaces every bucket; nil: none
 
 	mu   sync.Mutex
 	open map[string]*bucket // guarded by mu
 }
 
-// bucket is one of them.
+// bucket is a bucket with its pipe.
 type bucket struct {
 	*pipe.Pipe
 	source object.Opener
@@ -116,7 +117,7 @@ func (b *buckets) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pip
 	return p.Member(ctx, r, f)
 }
 
-// stat looks at the present version of an object.
+// stat looks up the current version of an object.
 func (b *buckets) stat(ctx context.Context, name, key string) (unit.Object, error) {
 	p, err := b.of(ctx, name)
 	if err != nil {
@@ -129,7 +130,7 @@ func (b *buckets) stat(ctx context.Context, name, key string) (unit.Object, erro
 	return s.Stat(ctx, key)
 }
 
-// of returns the bucket of that name.
+// of returns the bucket of that name, and opens it the first time.
 func (b *buckets) of(ctx context.Context, name string) (*bucket, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +140,7 @@ func (b *buckets) of(ctx context.Context, name string) (*bucket, error) {
 	c := b.config
 	c.Source = b.given
 	if c.Source == nil {
-		s, err := openSource(ctx, b.source, location{bucket: name})
+		s, err := openSource(ctx, b.source, location{Place: s3url.Place{Bucket: name}})
 		if err != nil {
 			return nil, err
 		}

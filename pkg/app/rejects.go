@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -35,7 +34,7 @@ const (
 	DefaultRejects = 1 << 30
 )
 
-// driver is the section as that of a sink. A path is always a directory.
+// driver is the section as the section of a sink. A path is always a directory.
 func (r *RejectsConfig) driver() (SinkConfig, error) {
 	path, ok := strings.CutPrefix(r.URL, "file://")
 	if ok && path != "" {
@@ -65,7 +64,7 @@ func (c *Config) checkRejects(p *problems) {
 	if own.S3 != nil && c.Source.S3 != nil {
 		to, _ := own.S3.place() // it was tried above
 		if source, err := parseURL(c.Source.S3.URL); err == nil {
-			if err := s3sink.Outside(to, s3sink.Place{Bucket: source.bucket, Prefix: source.prefix}); err != nil {
+			if err := s3sink.Outside(to, source.Place); err != nil {
 				p.add("rejects.url", "%v", err)
 			}
 		}
@@ -81,7 +80,7 @@ func (c *Config) checkRejects(p *problems) {
 	}
 }
 
-// shares reports whether s and o may call two files or objects alike.
+// shares reports whether s and o may give two files or objects the same name.
 func (s *SinkConfig) shares(o *SinkConfig) bool {
 	if s.S3 != nil && o.S3 != nil {
 		return s.S3.mayHold(o.S3) || o.S3.mayHold(s.S3)
@@ -94,18 +93,19 @@ func (s *SinkConfig) shares(o *SinkConfig) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// rejectsFile is the section as options of a file, nil if it is none.
+// rejectsFile is the section as options of a file sink; nil if it is none.
 func (c *Config) rejectsFile(o Options) *filesink.Options {
 	own, err := c.Rejects.driver()
 	if err != nil || own.File == nil {
 		return nil
 	}
 	f := fileOptions(c, rejectsSink, own.File, o)
+	f.Setting = "rejects.url"
 	return &f
 }
 
 // vetRejects finds what would keep the section's sink from being opened, as far
-// as that can be told without writing.
+// as that can be known without writing.
 func vetRejects(c *Config, l location, o Options) error {
 	f := c.rejectsFile(o)
 	if f == nil {
@@ -114,13 +114,13 @@ func vetRejects(c *Config, l location, o Options) error {
 	if err := outside(f.Path, "rejects.url", l); err != nil {
 		return err
 	}
-	if err := cmp.Or(o.state.spares(*f, o.begun), filesink.Check(*f)); err != nil {
+	if err := o.state.spares(*f, o.begun); err != nil {
 		return fmt.Errorf("rejects: %w", err)
 	}
-	return nil
+	return filesink.Check(*f)
 }
 
-// checkRejectsPlace looks at where rejects go as opening it would.
+// checkRejectsPlace checks where rejects go, as opening it would.
 func checkRejectsPlace(ctx context.Context, c *Config, p Pipeline, l location, o Options) checked {
 	own, err := c.Rejects.driver()
 	if err == nil && own.S3 != nil {
@@ -149,7 +149,7 @@ func openRejects(ctx context.Context, c *Config, l location, o Options) (openedS
 	return openedSink{name: rejectsSink, kind: "s3", Sink: s}, err
 }
 
-// rejects are the opened section as the pipe takes it.
+// rejects is the opened section in the form that the pipe takes.
 func (c *Config) rejects(opened openedSink, o Options) *pipe.Rejects {
 	return &pipe.Rejects{
 		NamedSink: named([]openedSink{opened}, c, o)[0],
@@ -157,9 +157,8 @@ func (c *Config) rejects(opened openedSink, o Options) *pipe.Rejects {
 	}
 }
 
-// limits are those of the sinks, that of the rejects among them, as far as they
-// bear on the memory that a unit needs. They are known before the sinks are
-// opened.
+// limits are the limits of the sinks and of the rejects, as far as they bear on
+// the memory that a unit needs. They are known before the sinks are opened.
 func (c *Config) limits(p Pipeline) []sink.Limits {
 	var limits []sink.Limits
 	for _, name := range c.sinkNames() {

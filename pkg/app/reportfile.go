@@ -9,13 +9,13 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// reportFile is where --report goes. It is opened before the job runs, for a
-// path that cannot be written shows at once and not after hours, and it takes
-// its place only when it is whole. A nil one takes none.
+// reportFile is where --report goes. It is opened before the job runs, so that
+// a path that cannot be written is found at once and not after hours, and it
+// takes its place only when it is whole. A nil one takes no report.
 type reportFile struct {
 	path   string
-	f      *os.File // beside path; nil once it is in its place
-	stream bool     // f is what path leads to
+	f      *os.File // a temporary file beside path; nil once it is in its place
+	stream bool     // f is path itself: a terminal or a pipe
 }
 
 // openReport refuses a path that would destroy what the job reads or writes:

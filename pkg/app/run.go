@@ -14,7 +14,6 @@ import (
 	"github.com/spate-go/spate/pkg/app/internal/progress"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
-	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/report"
 )
 
@@ -31,13 +30,14 @@ type runFlags struct {
 	logJSON   bool
 }
 
-func runCommand(p Pipeline, io stdio) *cobra.Command {
+func runCommand(p Pipeline, std stdio) *cobra.Command {
 	f := runFlags{logLevel: slog.LevelWarn}
 	c := &cobra.Command{
 		Use:   "run PIPELINE.yaml",
 		Short: "Run a whole job in this process and report",
 		Long: `Run lists the source once, reads every object, and ends with a report: either
-every record is in the sink, or it says exactly which object is not, and why.
+every record is in the sink, or it says exactly which object is not, and why. A
+sink that goes down under way is waited for, and tried once a minute.
 
 Exit codes: 0 completed; 1 the job failed, halted or is incomplete; 2 the command
 line or the pipeline file is wrong; 130 interrupted. The first interrupt lets the
@@ -47,20 +47,19 @@ units at hand finish for 5 s, the second ends the process at once.`,
 
 		ValidArgsFunction: completePipeline,
 		RunE: func(c *cobra.Command, args []string) error {
-			return run(c.Context(), args[0], f, p, io)
+			return run(c.Context(), args[0], f, p, std)
 		},
 	}
+	setFlag(c, &f.set)
 	fs := c.Flags()
-	fs.StringArrayVar(&f.set, "set", nil, "override a key of the pipeline file, as `path=value`; repeatable")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace the output of an earlier run")
 	fs.Int64Var(&f.limit, "limit", 0, "stop after `N` records, to try a chain; 0 reads all")
 	fs.StringVar(&f.state, "state", "", "keep progress in `DIR`, so that the same command continues after an interrupt or a crash")
 	fs.StringVar(&f.report, "report", "", "write the report as JSON to `FILE`")
-	fs.StringVar(&f.progress, "progress", "auto", "`MODE`: auto (bars on a terminal, else a line every 10 s), plain (lines), none")
+	progressFlag(c, &f.progress)
 	fs.StringVarP(&f.output, "output", "o", "text", "`FORM` of the report: text or json")
 	fs.BoolVar(&f.logJSON, "log-json", false, "log in JSON")
 	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "log what is of this `LEVEL` or above: debug, info, warn or error")
-	completeFlag(c, "progress", "auto", "plain", "none")
 	completeFlag(c, "output", "text", "json")
 	completeFlag(c, "log-level", "debug", "info", "warn", "error")
 	return c
@@ -89,9 +88,8 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 		return err
 	}
 	defer reports.discard()
-	metrics := new(metric.Registry)
 	j, err := Open(ctx, c, p, Options{
-		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log, Metrics: metrics,
+		Overwrite: f.overwrite, Limit: f.limit, State: f.state, Stdout: std.stdout, Log: log,
 		down: f.down(stderr),
 	})
 	if err != nil {
@@ -103,15 +101,7 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	if url := j.AdminURL(); url != "" {
 		fmt.Fprintf(std.stderr, "spate: note: the admin address is %s\n", url)
 	}
-	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
-	stderr.to(display)
-	stopping := context.AfterFunc(ctx, func() {
-		_, _ = fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
-	})
-	r, err := j.Run(ctx)
-	stopping()
-	display.Stop()
-	stderr.to(std.stderr)
+	r, err := j.shown(ctx, mode, stderr, std)
 	err = errors.Join(err, j.Close())
 	if r != nil { // whatever else failed, this is what the job did
 		for _, w := range warnings(r) {
@@ -128,8 +118,23 @@ func run(ctx context.Context, path string, f runFlags, p Pipeline, std stdio) er
 	return verdict(ctx, r, f)
 }
 
-// down says on w that the job is halted because its sink is down, and that it goes
-// on.
+// shown runs the job with its progress on standard error. What is written to stderr
+// meanwhile goes through the display.
+func (j *Job) shown(ctx context.Context, mode progress.Mode, stderr *switchable, std stdio) (*report.Report, error) {
+	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
+	stderr.to(display)
+	stopping := context.AfterFunc(ctx, func() {
+		_, _ = fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
+	})
+	r, err := j.Run(ctx)
+	stopping()
+	display.Stop()
+	stderr.to(std.stderr)
+	return r, err
+}
+
+// down returns what writes to w that the job is halted because its sink is
+// down, and that it goes on.
 func (f *runFlags) down(w io.Writer) func(*ledger.Halt) {
 	kept := "; progress is lost then"
 	if f.state != "" {
@@ -144,7 +149,7 @@ func (f *runFlags) down(w io.Writer) func(*ledger.Halt) {
 	}
 }
 
-// check says what is wrong with the flags.
+// check refuses flags that are wrong or do not go together.
 func (f *runFlags) check() error {
 	if f.output != "text" && f.output != "json" {
 		return fmt.Errorf("--output: %q is neither text nor json", f.output)
@@ -158,14 +163,19 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-// warnings are what a report says that its state does not.
+// warnings are what a person should know of a report that its state does not
+// say.
 func warnings(r *report.Report) []string {
 	var all []string
 	if r.State == report.Completed && r.Units.Planned == 0 {
 		all = append(all, "no object matched: check source.s3.url, include and exclude")
 	}
-	if in := r.Records; in.In > 0 && in.Rejected == in.In {
-		all = append(all, fmt.Sprintf("all %d records were rejected: is it the format that framing and decode say?", in.In))
+	_, kept := r.Sinks[rejectsSink]
+	switch n := r.Records; {
+	case n.In > 0 && n.Rejected == n.In:
+		all = append(all, fmt.Sprintf("all %d records were rejected: is it the format that framing and decode say?", n.In))
+	case n.Rejected > 0 && !kept:
+		all = append(all, fmt.Sprintf("%d of %d records were rejected: with a rejects section each is kept, and why", n.Rejected, n.In))
 	}
 	if n := droppedRejects(r); n > 0 {
 		all = append(all, fmt.Sprintf("%d rejected records are beyond rejects.limit: they are counted, and not written", n))
@@ -173,7 +183,7 @@ func warnings(r *report.Report) []string {
 	return all
 }
 
-// handler writes the log: text for people, JSON for what collects it.
+// handler writes the log: as text for people, or as JSON for programs.
 func (f *runFlags) handler(w io.Writer) slog.Handler {
 	o := &slog.HandlerOptions{Level: f.logLevel}
 	if f.logJSON {
@@ -194,7 +204,7 @@ func show(r *report.Report, form string, c Config, std stdio) error {
 	return r.Text(w)
 }
 
-// verdict is what the exit code says of a report.
+// verdict is the error for a report's exit code; nil for 0.
 func verdict(ctx context.Context, r *report.Report, f runFlags) error {
 	next := "run it again"
 	if f.state != "" {
@@ -226,8 +236,8 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// foretell says which sections have no part in a job in one process, and what
-// becomes of its progress.
+// foretell notes which sections a job in one process ignores, and warns if its
+// progress is not kept.
 func (c *Config) foretell(std stdio, state string) {
 	if c.Feed.SQS != nil {
 		fmt.Fprintf(std.stderr, "spate: note: feed.sqs is ignored: run reads everything in this process, with the feed in memory\n")
@@ -240,7 +250,7 @@ func (c *Config) foretell(std stdio, state string) {
 	}
 }
 
-// snapshot is how far the job is, for the display.
+// snapshot is where the job stands, for the display.
 func (j *Job) snapshot() progress.Snapshot {
 	ctx := context.Background()
 	m, err := j.ledger.Meta(ctx, j.name)

@@ -6,11 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/spate-go/spate/pkg/chain/exprchain"
 	"github.com/spate-go/spate/pkg/object/s3object"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 )
 
@@ -21,7 +20,7 @@ type S3SinkConfig struct {
 	Compression         string `yaml:"compression" oneof:"none|gzip|zstd"`
 	Level               int    `yaml:"level"`          // of the compression; 0: one that favours speed
 	Partition           string `yaml:"partition"`      // an expression on the row, as "'year=' + ts[0:4]"; "": there are none
-	MaxPartitions       int    `yaml:"max_partitions"` // in one block; 0: 100
+	MaxPartitions       int    `yaml:"max_partitions"` // of one block; 0: 100
 	Endpoint            string `yaml:"endpoint"`
 	Region              string `yaml:"region"`
 	PathStyle           *bool  `yaml:"path_style"`
@@ -29,26 +28,16 @@ type S3SinkConfig struct {
 	KMSKey              string `yaml:"kms_key"` // "": the bucket's own encryption
 }
 
-// place is where the objects go. A prefix is a directory.
-func (s *S3SinkConfig) place() (s3sink.Place, error) {
-	rest, ok := strings.CutPrefix(s.URL, "s3://")
-	bucket, prefix, _ := strings.Cut(rest, "/")
-	if !ok || bucket == "" {
-		return s3sink.Place{}, fmt.Errorf("%q is not of the form s3://bucket/prefix/", s.URL)
-	}
-	if prefix != "" && !strings.HasSuffix(prefix, "/") {
-		prefix += "/"
-	}
-	return s3sink.Place{Bucket: bucket, Prefix: prefix}, nil
-}
+// place is where the objects go.
+func (s *S3SinkConfig) place() (s3url.Place, error) { return s3url.ParseDir(s.URL) }
 
-// options are those of a sink behind a source.
+// options are those of the sink, for rows from that source.
 func (s *S3SinkConfig) options(source location) (s3sink.Options, error) {
 	to, err := s.place()
 	o := s3sink.Options{
 		Prefix: to.Prefix, Compression: s3sink.Compression(s.Compression), Level: s.Level, MaxPartitions: s.MaxPartitions,
 		ExpectedBucketOwner: s.ExpectedBucketOwner, KMSKey: s.KMSKey,
-		Source: s3sink.Place{Bucket: source.bucket, Prefix: source.prefix},
+		Source: source.Place,
 	}
 	if err == nil && s.Partition != "" {
 		o.Partition, err = exprchain.Key(s.Partition)
@@ -75,13 +64,13 @@ func (c *Config) checkS3Sink(p *problems, path string, s *S3SinkConfig) {
 	if err != nil {
 		return // said of the source
 	}
-	if err := s3sink.Outside(to, s3sink.Place{Bucket: source.bucket, Prefix: source.prefix}); err != nil {
+	if err := s3sink.Outside(to, source.Place); err != nil {
 		p.add(path+".url", "%v", err)
 	}
 }
 
-// checkS3Places refuses sinks that may name two objects alike: names are of
-// unit and place in it, not of sink.
+// checkS3Places refuses sinks that may give two objects the same name: an
+// object is named after its unit and its place in that, not after its sink.
 func (c *Config) checkS3Places(p *problems) {
 	names := c.sinkNames()
 	for i, name := range names {
@@ -93,7 +82,7 @@ func (c *Config) checkS3Places(p *problems) {
 	}
 }
 
-// mayHold reports whether an object of s may be called like one of o.
+// mayHold reports whether an object of s may have the name of one of o.
 func (s *S3SinkConfig) mayHold(o *S3SinkConfig) bool {
 	a, errA := s.place()
 	b, errB := o.place()
@@ -117,18 +106,11 @@ func newS3Sink(ctx context.Context, s *S3SinkConfig, source location) (*s3sink.S
 	if err != nil {
 		return nil, err
 	}
-	client, err := s3object.NewClient(ctx, s.client())
+	client, err := s3object.NewClient(ctx, clientOptions(s.Endpoint, s.Region, s.PathStyle))
 	if err != nil {
 		return nil, err
 	}
 	return s3sink.New(client, to.Bucket, o)
-}
-
-func (s *S3SinkConfig) client() s3object.ClientOptions {
-	return s3object.ClientOptions{
-		Endpoint: s.Endpoint, Region: s.Region,
-		PathStyle: s.PathStyle != nil && *s.PathStyle, VirtualHosted: s.PathStyle != nil && !*s.PathStyle,
-	}
 }
 
 // passesRaw reports whether the file's chain decodes nothing.
@@ -136,8 +118,8 @@ func (c *Config) passesRaw() bool {
 	return c.Decode == nil && len(c.Chain) == 0 || c.Decode != nil && c.Decode.Raw != nil
 }
 
-// blocks are what decides the rows of a block, if a sink names what it writes by
-// block; else "".
+// blocks is everything that decides the rows of a block, if some sink names its
+// objects by block; otherwise "".
 func (c *Config) blocks() string {
 	all := c.sections()
 	if c.Rejects != nil {
@@ -153,7 +135,7 @@ func (c *Config) blocks() string {
 	return ""
 }
 
-// transform is what decides which rows reach the sinks, as text.
+// transform is everything that decides which rows reach the sinks, as text.
 func (c *Config) transform(sinks map[string]*SinkConfig) string {
 	text, err := json.Marshal(struct {
 		Decode *DecodeConfig
@@ -161,13 +143,13 @@ func (c *Config) transform(sinks map[string]*SinkConfig) string {
 		Sinks  map[string]*SinkConfig
 	}{c.Decode, c.Chain, sinks})
 	if err != nil {
-		return err.Error() // it is data without cycles: there is none
+		return err.Error() // never: it is plain data without cycles
 	}
 	return string(text)
 }
 
-// pipelineDigest tells in a report by which chain and sinks a job was read. What
-// is written in Go does not show in it.
+// pipelineDigest identifies the chain and sinks that read a job, for its
+// report. It does not cover what is written in Go.
 func (c *Config) pipelineDigest() string {
 	sum := sha256.Sum256([]byte(c.transform(c.sections())))
 	return hex.EncodeToString(sum[:])

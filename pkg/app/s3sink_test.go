@@ -43,21 +43,6 @@ func TestWhatDecidesTheBlocksOfAnS3SinkIsInTheReadDigest(t *testing.T) {
 	}
 }
 
-func TestAPrefixIsADirectory(t *testing.T) {
-	for url, want := range map[string]string{
-		"s3://b": "s3://b/", "s3://b/": "s3://b/", "s3://b/p": "s3://b/p/", "s3://b/p/q/": "s3://b/p/q/",
-	} {
-		if got, err := (&S3SinkConfig{URL: url}).place(); err != nil || got.String() != want {
-			t.Errorf("%s: %s, %v", url, got, err)
-		}
-	}
-	for _, url := range []string{"", "s3://", "s3:///p/", "file:///p/", "b/p"} {
-		if got, err := (&S3SinkConfig{URL: url}).place(); err == nil {
-			t.Errorf("%s: %s", url, got)
-		}
-	}
-}
-
 func TestRawRowsAreNotPartitioned(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")

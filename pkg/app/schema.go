@@ -12,7 +12,7 @@ import (
 //go:embed keys.txt
 var keys string
 
-// described is the pipeline file as types and notes describe it.
+// described is the pipeline file as the types and the notes in keys.txt describe it.
 func described() (config.Type, schema.Notes, error) {
 	t, err := config.Describe(Config{})
 	if err != nil {
@@ -22,7 +22,7 @@ func described() (config.Type, schema.Notes, error) {
 	return t, notes, err
 }
 
-func schemaCommand(io stdio) *cobra.Command {
+func schemaCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the pipeline file",
@@ -40,7 +40,7 @@ an expression compiles, spate check does.`,
 			if err != nil {
 				return err
 			}
-			_, err = io.stdout.Write(text)
+			_, err = std.stdout.Write(text)
 			return err
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spate-go/spate/pkg/sink/filesink"
 )
 
-// checkSink looks at the sink of that name as opening it would, and changes
+// checkSink checks the sink of that name as opening it would, and changes
 // nothing.
 func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) []checked {
 	what := sinkPath(name)
@@ -19,7 +19,7 @@ func checkSink(ctx context.Context, c *Config, p Pipeline, name string, l locati
 	return []checked{checkPlace(ctx, c, p, name, l, o)}
 }
 
-// checkPlace looks at a sink that has no columns.
+// checkPlace checks a sink that has no columns.
 func checkPlace(ctx context.Context, c *Config, p Pipeline, name string, l location, o Options) checked {
 	what := sinkPath(name)
 	switch s := c.sections()[name]; {
@@ -42,7 +42,8 @@ func checkPlace(ctx context.Context, c *Config, p Pipeline, name string, l locat
 	}
 }
 
-// checkS3 reaches the bucket by listing it, which a writer need not be allowed.
+// checkS3 reaches the bucket by listing it, which a writer need not be allowed
+// to do.
 func checkS3(ctx context.Context, c *Config, p Pipeline, what string, s *S3SinkConfig, l location) checked {
 	opened, err := openS3Sink(ctx, c, p, s, l)
 	if err != nil {
@@ -53,7 +54,7 @@ func checkS3(ctx context.Context, c *Config, p Pipeline, what string, s *S3SinkC
 	if err != nil {
 		return result(what, "", err)
 	}
-	client, err := s3object.NewClient(ctx, s.client())
+	client, err := s3object.NewClient(ctx, clientOptions(s.Endpoint, s.Region, s.PathStyle))
 	if err != nil {
 		return result(what, "", err)
 	}

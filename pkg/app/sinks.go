@@ -24,12 +24,12 @@ const defaultSink = "default"
 // openedSink is a sink under the name that the pipeline file gives it.
 type openedSink struct {
 	name string
-	kind string // of driver
+	kind string // of its driver, for metrics
 	sink.Sink
-	rows exprchain.Encoder // makes its rows; nil: they are lines
+	rows exprchain.Encoder // makes the chain's rows for it; nil: they are lines
 }
 
-// sections are the configured sinks by name, and where each stands in the file.
+// sections are the configured sinks by name.
 func (c *Config) sections() map[string]*SinkConfig {
 	if c.Sink != nil {
 		return map[string]*SinkConfig{defaultSink: c.Sink}
@@ -41,7 +41,7 @@ func (c *Config) sections() map[string]*SinkConfig {
 	return all
 }
 
-// sinkNames are the names of the sinks in the order of chain.Output.
+// sinkNames are the names of the sinks, in the order of chain.Output.
 func (c *Config) sinkNames() []string {
 	if c.Sinks == nil {
 		return []string{defaultSink}
@@ -61,20 +61,8 @@ func (c *Config) toStdout() bool {
 
 // checkSinks finds what is wrong with the sinks.
 func (c *Config) checkSinks(p *problems) {
-	one := func(path string, s *SinkConfig) {
-		p.one(path, map[string]bool{
-			"file": s.File != nil, "s3": s.S3 != nil, "clickhouse": s.ClickHouse != nil,
-			"stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil,
-		})
-		if s.S3 != nil {
-			c.checkS3Sink(p, path+".s3", s.S3)
-		}
-		if s.ClickHouse != nil {
-			c.checkClickHouse(p, path+".clickhouse", s.ClickHouse)
-		}
-	}
 	if c.Sink != nil {
-		one("sink", c.Sink)
+		c.checkSection(p, "sink", c.Sink)
 	}
 	if c.Sinks == nil {
 		return
@@ -85,37 +73,62 @@ func (c *Config) checkSinks(p *problems) {
 	if len(c.Sinks) == 0 {
 		p.add("sinks", "is empty: want name: {a sink}")
 	}
-	valid := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	c.checkS3Places(p)
-	var stdout string
-	files := map[string]string{}
+	others := places{files: map[string]string{}}
 	for _, name := range c.sinkNames() {
-		s := c.Sinks[name]
-		path := "sinks" + keyed(name)
+		s, path := c.Sinks[name], "sinks"+keyed(name)
 		if name == "sink" || name == defaultSink {
 			p.add(path, "%s is the name of a pipeline's only sink: call it otherwise", name)
-		} else if !valid.MatchString(name) {
+		} else if !sinkName.MatchString(name) {
 			p.add(path, "a sink's name is of letters, digits, _ and -, 64 at most")
 		}
-		one(path, &s)
-		if s.Stdout != nil {
-			if stdout != "" {
-				p.add(path, "writes to standard output, and so does %s: rows would mix", stdout)
-			}
-			stdout = path
-		}
-		if s.File == nil {
-			continue
-		}
-		at, err := resolve(s.File.Path)
-		if err != nil {
-			continue // said when it is opened
-		}
-		if other, ok := files[at]; ok {
-			p.add(path+".file.path", "is where %s writes: give each its own", other)
-		}
-		files[at] = path
+		c.checkSection(p, path, &s)
+		others.check(p, path, &s)
 	}
+}
+
+// sinkName matches what one of several sinks may be called.
+var sinkName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// checkSection finds what is wrong with the sink at path, whatever others there are.
+func (c *Config) checkSection(p *problems, path string, s *SinkConfig) {
+	p.one(path, map[string]bool{
+		"file": s.File != nil, "s3": s.S3 != nil, "clickhouse": s.ClickHouse != nil,
+		"stdout": s.Stdout != nil, "blackhole": s.Blackhole != nil,
+	})
+	if s.S3 != nil {
+		c.checkS3Sink(p, path+".s3", s.S3)
+	}
+	if s.ClickHouse != nil {
+		c.checkClickHouse(p, path+".clickhouse", s.ClickHouse)
+	}
+}
+
+// places are where sinks write that no two may share, with the sink that does.
+type places struct {
+	stdout string
+	files  map[string]string
+}
+
+// check refuses the sink at path a place that another one has, or takes it.
+func (t *places) check(p *problems, path string, s *SinkConfig) {
+	if s.Stdout != nil {
+		if t.stdout != "" {
+			p.add(path, "writes to standard output, and so does %s: rows would mix", t.stdout)
+		}
+		t.stdout = path
+	}
+	if s.File == nil {
+		return
+	}
+	at, err := resolve(s.File.Path)
+	if err != nil {
+		return // said when it is opened
+	}
+	if other, ok := t.files[at]; ok {
+		p.add(path+".file.path", "is where %s writes: give each its own", other)
+	}
+	t.files[at] = path
 }
 
 // sinkPath is where the sink of that name stands in the file.
@@ -126,7 +139,7 @@ func sinkPath(name string) string {
 	return "sinks" + keyed(name)
 }
 
-// keyed is a key as it stands behind its section in a path.
+// keyed is a key as a path writes it after its section.
 func keyed(name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\"=\n\r\t ") {
 		return "[" + strconv.Quote(name) + "]"
@@ -134,8 +147,8 @@ func keyed(name string) string {
 	return "." + name
 }
 
-// openSinks opens all sinks, or none: what is wrong with the last shows before
-// the first creates anything.
+// openSinks opens all sinks or none. What is wrong with the last one is found
+// before the first one creates anything.
 func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options) ([]openedSink, error) {
 	if p.Sink != nil {
 		return []openedSink{{name: defaultSink, kind: "custom", Sink: p.Sink}}, nil
@@ -158,7 +171,7 @@ func openSinks(ctx context.Context, c *Config, p Pipeline, l location, o Options
 		}
 		if len(names) > 1 {
 			if err := filesink.Check(fileOptions(c, name, f, o)); err != nil {
-				return nil, fmt.Errorf("%s: %w", sinkPath(name), err)
+				return nil, err
 			}
 		}
 	}
@@ -200,7 +213,7 @@ func openSink(ctx context.Context, c *Config, p Pipeline, name string, l locatio
 	return s, err
 }
 
-// encoders make the rows of the opened sinks, in their order.
+// encoders are the row encoders of the opened sinks, in the same order.
 func encoders(opened []openedSink) []exprchain.Encoder {
 	all := make([]exprchain.Encoder, len(opened))
 	for i := range opened {
@@ -210,10 +223,13 @@ func encoders(opened []openedSink) []exprchain.Encoder {
 }
 
 func fileOptions(c *Config, name string, f *FileSinkConfig, o Options) filesink.Options {
-	return filesink.Options{Path: f.Path, Overwrite: o.Overwrite, Extension: "ndjson", Journal: o.state.journal(c.Job.Name, name)}
+	return filesink.Options{
+		Path: f.Path, Setting: sinkPath(name) + ".file.path", Overwrite: o.Overwrite, Extension: "ndjson",
+		Journal: o.state.journal(c.Job.Name, name),
+	}
 }
 
-// named are the sinks as the pipe takes them.
+// named are the sinks in the form that the pipe takes.
 func named(opened []openedSink, c *Config, o Options) []pipe.NamedSink {
 	sinks := make([]pipe.NamedSink, len(opened))
 	for i, s := range opened {

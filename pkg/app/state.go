@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -17,10 +16,10 @@ import (
 )
 
 // state is a directory with the ledger of its jobs and the journals of their file
-// sinks. The zero state is none: everything ends with the process.
+// sinks. The zero state is none: all progress ends with the process.
 //
 // It belongs to this process alone until it is closed, so a job that is under way
-// in it is one that a process before this one left.
+// in it was left by an earlier process.
 type state struct {
 	dir    string
 	ledger *boltledger.Ledger // nil: there is no state
@@ -47,16 +46,16 @@ func (s state) close() error {
 	return s.ledger.Close()
 }
 
-// journal is where a file sink of a job remembers its blocks.
+// journal is the file in which a file sink of a job remembers its blocks.
 func (s state) journal(job, sink string) string {
 	if s.ledger == nil {
 		return ""
 	}
-	return filepath.Join(s.dir, url.PathEscape(job)+"."+sink+".journal")
+	return filepath.Join(s.dir, job+"."+sink+".journal")
 }
 
-// spares refuses to replace an output that a begun job's state did not write: it
-// would be left without the rows of finished units.
+// spares refuses to replace an output that the state of a begun job did not
+// write: the new file would lack the rows of finished units.
 func (s state) spares(o filesink.Options, begun bool) error {
 	if !o.Overwrite || !begun {
 		return nil
@@ -69,9 +68,9 @@ func (s state) spares(o filesink.Options, begun bool) error {
 		"%s was not written by state %s, and with --overwrite it would hold only the rows of what that has not finished: choose another path, or start over with another --state", o.Path, s.dir)
 }
 
-// check reports whether the job was begun before, and refuses to go on with a run
-// that another configuration planned: what it lists would not be read, and what
-// it reads would not be what was listed.
+// check reports whether the job was begun before. It refuses to continue a run
+// that another configuration planned: what that one listed would not be what is
+// read now.
 func (s state) check(ctx context.Context, job string, d ledger.Digests) (begun bool, err error) {
 	if s.ledger == nil {
 		return false, nil
@@ -96,7 +95,8 @@ func (s state) check(ctx context.Context, job string, d ledger.Digests) (begun b
 	return true, nil
 }
 
-// begin begins the job's next run, or goes on with the one that the state holds.
+// begin begins the job's next run, or continues the one in the state; going
+// says which.
 func (j *Job) begin(ctx context.Context) (m ledger.Meta, going bool, err error) {
 	if j.state.ledger != nil {
 		if m, going, err = j.takeOver(ctx); going || err != nil {
@@ -107,8 +107,8 @@ func (j *Job) begin(ctx context.Context) (m ledger.Meta, going bool, err error) 
 	return m, false, err
 }
 
-// takeOver readies the job that a process before this one left, and reports
-// whether its run goes on.
+// takeOver prepares the job that an earlier process left, and reports whether
+// its run continues.
 func (j *Job) takeOver(ctx context.Context) (m ledger.Meta, going bool, err error) {
 	m, err = j.ledger.Meta(ctx, j.name)
 	switch {
@@ -117,8 +117,8 @@ func (j *Job) takeOver(ctx context.Context) (m ledger.Meta, going bool, err erro
 	case err != nil || m.State.Ended():
 		return m, false, err
 	case !m.Listed:
-		// Its plan has no end, and the rest of the listing may differ by now from
-		// what began it. The next run takes over what is done.
+		// The plan is incomplete, and what is left to list may have changed by now.
+		// The next run takes over what is done.
 		return m, false, j.ledger.Conclude(ctx, j.name, m.Run, m.Generation, ledger.Cancelled)
 	case m.Halt != nil:
 		// Whoever runs it again means what the resume command means.

@@ -16,6 +16,7 @@ import (
 	"github.com/spate-go/spate/pkg/feed/memfeed"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink/filesink"
 	"github.com/spate-go/spate/pkg/spatetest"
 )
@@ -65,7 +66,7 @@ func TestAProcessThatDiesAtAnyCallIsContinued(t *testing.T) {
 // keptRun runs a job on the state in dir, until f.
 func keptRun(t *testing.T, dir string, f *spatetest.Faults, bucket *memobject.Bucket) (*report.Report, error) {
 	t.Helper()
-	s, err := openState(filepath.Join(dir, "state"), location{bucket: "b"})
+	s, err := openState(filepath.Join(dir, "state"), location{Place: s3url.Place{Bucket: "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func keptRun(t *testing.T, dir string, f *spatetest.Faults, bucket *memobject.Bu
 		bucket: f.Bucket(bucket), ledger: f.Ledger(s.ledger), state: s,
 		feed: fd, sender: slowSender{f.Sender(fd)}, sink: f.Sink(out), sinkType: "file",
 	}
-	j, err := join(t.Context(), c, Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{bucket: "b"}, &d)
+	j, err := join(t.Context(), c, Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{Place: s3url.Place{Bucket: "b"}}, &d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spate-go/spate/pkg/ledger/memledger"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink/capturesink"
 	"github.com/spate-go/spate/pkg/spatetest"
 )
@@ -106,7 +107,7 @@ func sweep(t *testing.T, f *spatetest.Faults, data *dataSet) {
 		bucket: f.Bucket(bucket), ledger: f.Ledger(memledger.New()),
 		feed: fd, sender: f.Sender(fd), sink: f.Sink(capture), sinkType: "capture",
 	}
-	j, err := join(t.Context(), testConfig(t), Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{bucket: "b"}, &d)
+	j, err := join(t.Context(), testConfig(t), Pipeline{}, Options{Log: slog.New(slog.DiscardHandler)}.withDefaults(), location{Place: s3url.Place{Bucket: "b"}}, &d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpful makes what root says of a wrong command line one line that ends with
-// the next step.
+// helpful puts what root says about a wrong command line on one line, which
+// ends with the next step.
 func helpful(root *cobra.Command) {
 	root.SuggestionsMinimumDistance = 2
 	root.DisableSuggestions = true // they take lines of their own: see unknown
@@ -20,8 +20,8 @@ func helpful(root *cobra.Command) {
 	})
 }
 
-// unknown is the error of a command line whose command root does not have, nil
-// if it has it. The library takes some of them for a wish for help.
+// unknown is the error for a command line that names no command of root; nil if
+// it names one. The library takes some of these for a request for help.
 func unknown(root *cobra.Command, args []string) error {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil // how shells ask; it is there only once it is asked for
@@ -42,7 +42,7 @@ func unknown(root *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q%s: see %s --help", rest[0], near, c.CommandPath())
 }
 
-// onePipeline wants one argument, a pipeline file.
+// onePipeline requires one argument, a pipeline file.
 func onePipeline(c *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
@@ -50,7 +50,7 @@ func onePipeline(c *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes one argument, the pipeline file, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
 }
 
-// completePipeline completes the argument that onePipeline wants.
+// completePipeline completes the argument that onePipeline requires.
 func completePipeline(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -58,7 +58,7 @@ func completePipeline(_ *cobra.Command, args []string, _ string) ([]string, cobr
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeFlag completes the flag of c, which exists, by the choices it has.
+// completeFlag completes c's flag with its choices. The flag has to exist.
 func completeFlag(c *cobra.Command, flag string, choices ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
 }

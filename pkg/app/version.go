@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// module is this one, wherever it is built into.
+// module is this module, whatever program it is built into.
 const module = "github.com/spate-go/spate"
 
-// version says what was built: the release, or the commit where it is of none.
+// version names the release that was built, or the commit if it is none.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

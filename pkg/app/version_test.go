@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestVersionOf(t *testing.T) {
+func TestAVersionNamesTheReleaseOrTheCommit(t *testing.T) {
 	main := func(v string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Path: module, Version: v}, Settings: settings}
 	}

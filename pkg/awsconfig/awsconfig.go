@@ -1,8 +1,8 @@
-// Package awsconfig loads what AWS clients have in common from the standard chain
-// of the SDK: endpoint, credentials and region (INV-10).
+// Package awsconfig loads what all AWS clients share from the standard chain of
+// the SDK: endpoint, credentials and region (INV-10).
 //
-// The law: what the chain lacks is said once, as a fault of configuration with the
-// next step, rather than by each call.
+// The law: what the chain lacks is reported once, as a fault of configuration
+// with the next step, rather than by each call.
 package awsconfig
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/spate-go/spate/pkg/failure/awsfailure"
 )
 
-// idleConnections are kept for one host. The SDK keeps 10: of 32 calls at once, 22
-// would begin with a handshake whenever there was a pause.
+// idleConnections are kept per host. The SDK keeps 10: with 32 concurrent
+// calls, 22 would begin with a handshake after every pause.
 const idleConnections = 64
 
-// Load returns the configuration of the process. region stands in for the
-// chain's; "" takes that. client sends the requests; nil: the SDK's, which keeps
-// the connections that a ledger's calls at once take. A call whose answer breaks
-// off is repeated like one that got none.
+// Load returns the configuration of the process. region overrides the chain's;
+// "" keeps it. client sends the requests; nil: the SDK's, with as many idle
+// connections as a ledger's concurrent calls need. A call whose response breaks
+// off is retried like one that got none.
 func Load(ctx context.Context, region string, client aws.HTTPClient) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
-		config.WithLogger(logging.Nop{}), // the SDK's lines are of no form that ours have, and each error is returned
+		config.WithLogger(logging.Nop{}), // the SDK's lines have another form than ours, and each error is returned
 	}
 	if client == nil {
 		client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// mending is a client whose broken answers the SDK asks for again. It does so by
-// itself where a connection is reset, and not where one just ends in the midst of
-// a body, though both are the same accident.
+// mending is a client that makes the SDK retry truncated responses. By itself
+// it does so when a connection is reset, but not when one just ends in the
+// middle of a body, though both are the same accident.
 type mending struct{ aws.HTTPClient }
 
 func (m mending) Do(r *http.Request) (*http.Response, error) {
@@ -36,5 +36,5 @@ type cutError struct{ error }
 
 func (e cutError) Unwrap() error { return e.error }
 
-// ConnectionError is what the SDK asks an error, to know whether to try again.
+// ConnectionError tells the SDK that the call may be retried.
 func (cutError) ConnectionError() bool { return true }

@@ -1,11 +1,11 @@
-// Package backoff is how every part of the module waits before it asks again.
+// Package backoff has the waits between retries, for every part of the module.
 //
-// It decides nothing about an error: what may be asked again is for the caller
-// to say. Nor does it bound a single call; one that hangs is its owner's.
+// It does not classify errors: the caller says which are retryable. Nor does it
+// bound a single call; one that hangs is the caller's to time out.
 //
-// The law: a wait lies between half of its bound and the bound, so that what
-// failed together does not come back together, and it ends as soon as its
-// context does.
+// The law: every wait is jittered between half its bound and the bound, so that
+// callers that failed together do not retry together, and it ends as soon as
+// its context does.
 package backoff
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Delay is the wait before the n-th retry in a row, 1 for the first. Its bound
-// is base, doubling up to limit.
+// Delay is the wait before the n-th retry in a row, counted from 1. Its bound
+// starts at base and doubles up to limit.
 func Delay(base, limit time.Duration, n int) time.Duration {
 	d := base
 	for ; n > 1 && d < limit; n-- {
@@ -26,7 +26,7 @@ func Delay(base, limit time.Duration, n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Wait returns after d, or with the error of ctx once that ends.
+// Wait returns nil after d, or ctx's error as soon as ctx ends.
 func Wait(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -50,14 +50,15 @@ type Policy struct {
 	// Budget is the time from the first failure to the last attempt; 0 means
 	// without bound.
 	Budget time.Duration
-	// OnRetry is told each error that is about to be retried; nil for nobody.
+	// OnRetry, if not nil, is called with each error that is about to be
+	// retried.
 	OnRetry func(error)
 }
 
-// Retry makes call until it succeeds, fails with an error that is not retryable,
-// or p is used up, and returns its last error. Once ctx has ended it returns the
-// context's error, and of the last one just the text: its mark would say that
-// the call is at fault.
+// Retry repeats call until it succeeds, fails with an error that is not
+// retryable, or p is used up, and returns its last error. Once ctx has ended it
+// returns ctx's error instead, with only the text of the last one: wrapped, its
+// mark would blame the call.
 func Retry(ctx context.Context, p Policy, retryable func(error) bool, call func() error) error {
 	err := call()
 	start := time.Now()

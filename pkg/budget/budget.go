@@ -29,8 +29,8 @@ func New(size int64) *Budget {
 // Size is the whole budget in bytes.
 func (b *Budget) Size() int64 { return b.size }
 
-// Acquire waits for n bytes. What cannot fit even alone fails as too_large and
-// names both sizes; otherwise the error is the context's.
+// Acquire waits for n bytes. More than the whole budget fails at once, as
+// failure.Unit with too_large; otherwise the error is ctx's.
 func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	if n > b.size {
 		return failure.Errorf(failure.Unit, failure.TooLarge,

@@ -21,22 +21,21 @@ type Batch struct {
 	Frames []record.Frame
 	First  int64 // index of the first frame within the object or range
 	Base   int64 // offset of Buf in the decoded object
-	From   int64 // offset in the decoded object up to which the batches before reach
+	From   int64 // offset in the decoded object at which the previous batch ended
 }
 
-// Output collects rows, a buffer per sink, and what became of the records. The
-// caller empties it between segments.
+// Output collects rows, in one buffer per sink, and what became of the records.
+// The caller empties it between segments.
 type Output struct {
 	Sinks []Rows // in the order of the pipeline's sinks
-	// Counts are as if every row were taken: what sinks refuse of them is moved to
-	// Rejected by whoever writes.
+	// Counts assume that every row is accepted: whoever writes the rows moves
+	// those that a sink refuses to Rejected.
 	Counts record.Counts
-	// Rejects takes the records that were rejected, each as a line of a rejects
-	// file, whatever the sinks. Nil: nobody wants them.
+	// Rejects, if not nil, collects the rejected records of all sinks, each as
+	// a line of a rejects file.
 	Rejects *Rows
-	// Routed says that no two sinks have a row of one value: each has rows of its
-	// own. It is the chain's to set. Otherwise row n of a record is the same value
-	// for every sink.
+	// Routed: each value has a row in one sink only. The chain sets it.
+	// Otherwise row n of a record is the same value in every sink.
 	Routed bool
 	// Undecoded is the number of records that the decoder refused; they are in
 	// Counts.Rejected as well.
@@ -46,11 +45,11 @@ type Output struct {
 // Rows are one sink's encoded rows.
 type Rows struct {
 	Data []byte
-	Ends []int // of each row in Data
-	// Traced asks for Records; it is the caller's to set.
+	Ends []int // end offset of each row in Data
+	// Traced asks for Records to be filled; the caller sets it.
 	Traced bool
-	// Records has for each row the position of the record that it came from; nil
-	// unless they are traced.
+	// Records holds, for each row, the position of its record; nil unless
+	// Traced.
 	Records []record.Position
 }
 
@@ -63,7 +62,8 @@ func (r *Rows) Bytes() int64 { return int64(len(r.Data)) + int64(len(r.Ends)+len
 // Reset empties r and keeps its memory.
 func (r *Rows) Reset() { r.Data, r.Ends, r.Records = r.Data[:0], r.Ends[:0], r.Records[:0] }
 
-// trace notes that the rows of frames [from, to) of b, one each, were appended.
+// trace records the positions of frames [from, to) of b, each of which became
+// one row.
 func (r *Rows) trace(b *Batch, from, to int) {
 	if !r.Traced {
 		return
@@ -73,18 +73,18 @@ func (r *Rows) trace(b *Batch, from, to int) {
 	}
 }
 
-// position is that of the record that is frame i.
+// position is the position of frame i's record.
 func (b *Batch) position(i int) record.Position { return record.At(b.Member, b.First+int64(i)) }
 
 // Worker processes batches, one at a time, in order.
 type Worker interface {
 	// Process appends the rows of b to out and counts every frame of b: out's
 	// Counts.In rises by their number, oversize ones being rejected. What it
-	// appends depends on b alone. Rows that are traced are given their records.
+	// appends depends on b alone. If rows are traced, it fills Records.
 	//
-	// A record that fails under the skip policy is counted and is a row of
-	// out.Rejects; under the fail policy Process returns a *RecordError after the
-	// rows of the records before it.
+	// A record that fails under the Skip policy is counted and becomes a row of
+	// out.Rejects; under Fail Process returns a *RecordError after the rows of
+	// the records before it.
 	Process(b *Batch, out *Output) error
 }
 

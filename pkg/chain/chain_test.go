@@ -48,7 +48,7 @@ func encodeText(dst []byte, v *text) ([]byte, error) {
 }
 
 func batchOf(lines ...string) *chain.Batch {
-	b := &chain.Batch{Object: &unit.Object{Key: "k"}, First: 7}
+	b := &chain.Batch{Object: &unit.Object{Key: "k"}, First: 7, Base: 40}
 	for _, l := range lines {
 		f := record.Frame{Start: len(b.Buf)}
 		if l == "oversize" {
@@ -116,13 +116,13 @@ func TestOperators(t *testing.T) {
 			if *out != (pair{}) {
 				t.Errorf("got %v left over", *out)
 			}
-			*out = pair{in.s, fmt.Sprint(c.Object.Key, c.Index, string(c.Bytes))}
+			*out = pair{in.s, fmt.Sprint(c.Object.Key, c.Index, c.Offset, string(c.Bytes))}
 			return nil
 		})
 		out := process(t, chain.Encode(s, chain.Skip, func(dst []byte, p *pair) ([]byte, error) {
 			return append(dst, p.a+"/"+p.b+"\n"...), nil
 		}), "x", "oversize", "y")
-		check(t, out, counts(3, 2, 0, 1, 0), "x/k7x", "y/k9y")
+		check(t, out, counts(3, 2, 0, 1, 0), "x/k7 40x", "y/k9 43y")
 	})
 	t.Run("filter counts what it drops", func(t *testing.T) {
 		s := chain.Filter(decodeText(chain.Skip), func(_ *chain.Context, v *text) (bool, error) {

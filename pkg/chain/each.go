@@ -1,7 +1,7 @@
 package chain
 
-// EncodeEach is Encode with an encoder for each sink, in their order: every
-// sink is given every row, in its own form.
+// EncodeEach is Encode with one encoder per sink, in the order of the sinks:
+// every sink gets every row, in its own encoding.
 func EncodeEach[T any](s Stream[T], onError Policy, encs ...func(dst []byte, v *T) ([]byte, error)) Constructor {
 	return func() Worker {
 		w := &worker{onFailed: onError}

@@ -8,10 +8,10 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// Line is Raw("\n") for records that may hold line feeds themselves, as JSON
-// over several lines does: each becomes one line, a space standing for every
-// line feed in it. In valid JSON, where they stand between tokens only, that
-// changes nothing of what is meant.
+// Line is Raw("\n") for records that may contain line feeds themselves, as JSON
+// over several lines does: each becomes one line, with a space for every line
+// feed in it. In valid JSON line feeds occur only between tokens, so the
+// meaning stays the same.
 func Line() Constructor {
 	return func() Worker { return line{} }
 }

@@ -39,8 +39,8 @@ func (r raw) Process(b *Batch, out *Output) error {
 }
 
 // stretch returns the end of the longest run of frames from i that lie in the
-// buffer as the rows will: each with the suffix behind it and the next behind
-// that. Such a run is one copy.
+// buffer as the rows will: each followed by the suffix and then the next one.
+// Such a run is one copy.
 func (r raw) stretch(b *Batch, i int) int {
 	if len(r) != 1 {
 		return i + 1

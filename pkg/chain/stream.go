@@ -10,6 +10,7 @@ import (
 type Context struct {
 	Object *unit.Object
 	Index  int64  // of the record within the object or range
+	Offset int64  // of the record's first byte in the decoded object
 	Bytes  []byte // the record as it was framed
 }
 

@@ -72,7 +72,7 @@ func (w *worker) run(b *Batch, i int) (next int, err error) {
 }
 
 func (w *worker) record(b *Batch, f record.Frame, index int64) error {
-	w.begin(index)
+	w.begin(index, b.Base+int64(f.Start))
 	if f.Oversize {
 		return w.fail(failure.Undecodable, w.onUndecoded, errOversize)
 	}
@@ -108,8 +108,8 @@ func (w *worker) trace(index int64) {
 	}
 }
 
-func (w *worker) begin(index int64) {
-	w.ctx.Index, w.ctx.Bytes = index, nil
+func (w *worker) begin(index, offset int64) {
+	w.ctx.Index, w.ctx.Offset, w.ctx.Bytes = index, offset, nil
 	w.undecoded, w.dropped, w.rows = false, 0, 0
 	w.start = w.start[:0]
 	for i := range w.out.Sinks {

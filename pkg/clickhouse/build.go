@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// unsupported is what no row can be made for, and why.
+// unsupported are the types that no row can be made for, and why.
 var unsupported = map[string]string{
 	"AggregateFunction": "it holds states of an aggregation, not values: insert into a table of ENGINE = Null and fill this one by a materialized view with the -State functions",
 	"Dynamic":           "rows have no type for each value: use JSON, or a column of one type",

@@ -3,15 +3,15 @@
 // of Go structs. It knows types and values, and neither servers nor SQL.
 //
 // The law: a value is stored as it was meant or it is a *ValueError of its
-// record. Nothing overflows, is cut, is rounded (but for floats, which are) or
-// moves to another zone without a word. Equal values make equal bytes.
+// record. Nothing overflows, is cut, is rounded (except floats) or moves to
+// another time zone silently. Equal values make equal bytes.
 //
 // # JSON values
 //
-// A row has a value for each column. What is absent is NULL where the column is
-// Nullable and the type's default elsewhere, as the server has it for fields that
-// it is not given; with RowOptions.Defaults it is the column's DEFAULT, if there is
-// one. JSON null is NULL, and an error where the column is not Nullable.
+// A row has a value for each column. An absent one is NULL if the column is
+// Nullable and the type's default otherwise, as the server does for fields that
+// it is not given; with RowOptions.Defaults it is the column's DEFAULT, if
+// there is one. JSON null is NULL, and an error if the column is not Nullable.
 //
 //	type               takes
 //	(U)Int8 … 256      whole numbers, however they are written (1e3, 5.0), also in a
@@ -23,7 +23,8 @@
 //	Bool               true, false, 1, 0
 //	String             the text of a string; any other value as it is written
 //	FixedString        as String, if it is not longer; zeros follow what is shorter
-//	Date, Date32       "2006-01-02"; a time of day only if it is midnight. No numbers
+//	Date, Date32       "2006-01-02"; a time of day only if it is midnight, and without
+//	                   an offset, for an instant is another day elsewhere. No numbers
 //	DateTime           "2006-01-02 15:04:05", T in place of the space, with decimals;
 //	DateTime64         with Z or +01:00 behind it is that instant, else what clocks
 //	                   show in the column's zone; "2006-01-02" is midnight. A number is
@@ -49,10 +50,10 @@
 //	                   input_format_binary_read_json_as_string, or in Native by nothing
 //	Point, Ring, …     arrays of numbers, as the tuples and arrays that they are
 //
-// Where a JSON object has a member twice the last one counts, but for a Map. Of a
-// text half a surrogate pair is U+FFFD; other bytes stay, UTF-8 or not.
-// AggregateFunction, Dynamic, Variant and what else has no rows is refused by
-// ParseType, which says why.
+// If a JSON object has a member twice the last one counts, except for a Map. In
+// text an unpaired surrogate becomes U+FFFD; other bytes stay, UTF-8 or not.
+// AggregateFunction, Dynamic, Variant and other types that cannot be written as
+// rows are refused by ParseType, which says why.
 //
 // # Structs
 //
@@ -81,8 +82,8 @@
 //	map[K]V                 Map(K, V)        in the order of the encoded keys
 //	struct                  Tuple(…)         by name, or in order; Point
 //
-// The zone of a time.Time does not matter but for a Date; that of text without
-// one is UTC.
+// The zone of a time.Time matters only for a Date; text without one is taken as
+// UTC.
 package clickhouse
 
 // Column is a column of a table.
@@ -90,12 +91,12 @@ type Column struct {
 	Name string
 	Type *Type
 	// Default is the kind of the column's default, as the server says it: "",
-	// DEFAULT or EPHEMERAL. It is for who chooses columns; only rows with
-	// RowOptions.Defaults differ.
+	// DEFAULT or EPHEMERAL. It helps to choose columns; rows depend on it only
+	// with RowOptions.Defaults.
 	Default string
 }
 
-// Columns are those of a row, in its order.
+// Columns are the columns of a row, in its order.
 type Columns []Column
 
 // Names are the columns' names.

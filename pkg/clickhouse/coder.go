@@ -3,10 +3,12 @@ package clickhouse
 import (
 	"bytes"
 	"errors"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
-// coder is what a type does with values. What it appends of a value that does
-// not fit is cut off by whoever called it.
+// coder encodes values of a type. What it appended before an error is cut off
+// by its caller.
 type coder interface {
 	// text appends the value that a JSON string means, which is also how Go
 	// strings and the keys of maps are read.
@@ -36,7 +38,8 @@ var (
 	errRange     = errors.New("it is out of range")
 )
 
-// refuses is what a coder embeds for what it does not take.
+// refuses is embedded by a coder for the kinds of values that it does not
+// accept.
 type refuses struct{}
 
 func (refuses) text(dst, _ []byte) ([]byte, error)         { return dst, errIsText }
@@ -46,12 +49,12 @@ func (refuses) null(dst []byte) ([]byte, error)            { return dst, errIsNu
 func (refuses) array(dst, _ []byte) ([]byte, error)        { return dst, errIsArray }
 func (refuses) object(dst, _ []byte) ([]byte, error)       { return dst, errIsObject }
 
-// gap is kept between the end of the rows and a text that was unescaped behind
+// gap is kept between the end of the rows and a text that was unescaped after
 // it: more than any coder appends before it has read its text.
 const gap = 64
 
 // appendValue appends the value of raw, which is valid JSON with no space
-// around it. What is not valid is an error or some value.
+// around it. Invalid JSON gives an error or some value.
 func appendValue(c coder, dst, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return dst, errMalformed
@@ -78,11 +81,14 @@ func appendValue(c coder, dst, raw []byte) ([]byte, error) {
 	return c.number(dst, raw)
 }
 
-// appendEscaped appends a text with escapes. It is unescaped behind dst, where
+// appendEscaped appends a text with escapes. It is unescaped after dst, where
 // there is memory already.
 func appendEscaped(c coder, dst, s []byte) ([]byte, error) {
 	n := len(dst)
 	var pad [gap]byte
-	scratch := unescape(append(dst, pad[:]...), s)
+	scratch, ok := jsontext.AppendUnescaped(append(dst, pad[:]...), s)
+	if !ok {
+		return dst, errMalformed
+	}
 	return c.text(scratch[:n], scratch[n+gap:])
 }

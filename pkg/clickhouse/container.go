@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // array is Array: of a JSON array.
@@ -12,8 +14,8 @@ type array struct {
 	of coder
 }
 
-// counted appends a number of values, which is known behind them, and moves
-// them to make room for it.
+// counted inserts the number of values in front of them, once it is known, and
+// moves them to make room for it.
 func counted(dst []byte, start int, n int) []byte {
 	if n < 0x80 {
 		dst[start] = byte(n)
@@ -30,19 +32,15 @@ func counted(dst []byte, start int, n int) []byte {
 func (c array) array(dst, raw []byte) ([]byte, error) {
 	start, n := len(dst), 0
 	dst = append(dst, 0)
-	w := walk(raw)
-	for {
-		e := w.element()
-		if e == nil {
-			break
-		}
+	w := jsontext.Elements(raw)
+	for e := w.Element(); e != nil; e = w.Element() {
 		var err error
 		if dst, err = appendValue(c.of, dst, e); err != nil {
 			return dst, fmt.Errorf("element %d: %w", n, err)
 		}
 		n++
 	}
-	if w.bad {
+	if w.Bad() {
 		return dst, errMalformed
 	}
 	return counted(dst, start, n), nil
@@ -63,7 +61,7 @@ func (c array) render(dst, b []byte) (out, rest []byte) {
 	return append(dst, ']'), b
 }
 
-// dictionary is Map: of a JSON object, whose members it keeps all and in their
+// dictionary is Map: of a JSON object, all of whose members it keeps, in their
 // order.
 type dictionary struct {
 	refuses
@@ -73,12 +71,13 @@ type dictionary struct {
 func (c dictionary) object(dst, raw []byte) ([]byte, error) {
 	start, n := len(dst), 0
 	dst = append(dst, 0)
-	w := walk(raw)
+	w := jsontext.Members(raw)
 	for {
-		name, value := w.member()
+		key, value := w.Member()
 		if value == nil {
 			break
 		}
+		name := key[1 : len(key)-1]
 		var err error
 		if dst, err = appendName(c.key, dst, name); err != nil {
 			return dst, fmt.Errorf("key %q: %w", cut(string(name)), err)
@@ -88,7 +87,7 @@ func (c dictionary) object(dst, raw []byte) ([]byte, error) {
 		}
 		n++
 	}
-	if w.bad {
+	if w.Bad() {
 		return dst, errMalformed
 	}
 	return counted(dst, start, n), nil

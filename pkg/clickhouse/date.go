@@ -13,9 +13,10 @@ type date struct {
 }
 
 var (
-	errDate     = errors.New("it is no date: want 2006-01-02")
-	errHasTime  = errors.New("it has a time of day, which a date has no place for: use DateTime or cut it off")
-	errDateKind = errors.New("it is a number: a date is text, as 2006-01-02")
+	errDate      = errors.New("it is no date: want 2006-01-02")
+	errHasTime   = errors.New("it has a time of day, which a date has no place for: use DateTime or cut it off")
+	errHasOffset = errors.New("it is an instant, which is another day elsewhere: use DateTime, or name the day by cutting it off behind 2006-01-02")
+	errDateKind  = errors.New("it is a number: a date is text, as 2006-01-02")
 )
 
 // Days that Date32 and DateTime64 reach from and to: 1900-01-01, 2299-12-31.
@@ -36,8 +37,10 @@ func (c date) text(dst, s []byte) ([]byte, error) {
 		switch {
 		case !ok:
 			return dst, errDate
-		case m.seconds != 0 || len(m.fraction) > 0 || m.zoned:
+		case m.seconds != 0 || len(m.fraction) > 0:
 			return dst, errHasTime
+		case m.zoned:
+			return dst, errHasOffset
 		}
 	}
 	return c.append(dst, days)

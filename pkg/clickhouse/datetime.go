@@ -53,8 +53,8 @@ func (b builder) dateTime64(n *node) (*Type, error) {
 	return t, nil
 }
 
-// precision reads the number of decimals, 3 where there is none, and returns
-// the arguments behind it.
+// precision reads the number of decimals, 3 if there is none, and returns the
+// arguments after it.
 func (n *node) precision() (int, []argument, error) {
 	if !n.list {
 		return 3, nil, nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // enum is Enum8 or Enum16, in the order of the numbers.
@@ -96,7 +98,7 @@ func (c enum) render(dst, b []byte) (out, rest []byte) {
 	number := int16(readSigned(b, c.width))
 	for _, v := range c.values {
 		if v.number == number {
-			return appendQuoted(dst, []byte(v.name)), b[c.width:]
+			return jsontext.AppendQuoted(dst, v.name), b[c.width:]
 		}
 	}
 	return strconv.AppendInt(dst, int64(number), 10), b[c.width:]

@@ -1,7 +1,7 @@
 package clickhouse
 
-// readIPv4 and readIPv6 read what netip.ParseAddr does, but for zones, which
-// costs a string for each address there.
+// readIPv4 and readIPv6 read what netip.ParseAddr reads, except zones, without
+// its string for each address.
 
 func readIPv4(s []byte) (b [4]byte, ok bool) {
 	for i := range b {

@@ -13,8 +13,8 @@ import (
 // input_format_native_allow_types_conversion is off.
 //
 // Rows are gone through twice: for the lengths of the columns, so that a block
-// takes no more memory than its own, and to fill them. A Native keeps that
-// memory's account and belongs to one goroutine at a time.
+// takes no more memory than its own, and to fill them. A Native is used by one
+// goroutine at a time.
 type Native struct {
 	columns []column
 	runs    []run
@@ -29,8 +29,8 @@ type column struct {
 	first int    // run
 }
 
-// run is a stretch of a block that belongs together: a column has one, and one
-// for each array, each Nullable and each element of a tuple in it.
+// run is a contiguous stretch of a block: a column has one, and one more for
+// each array, each Nullable and each element of a tuple in it.
 type run struct {
 	column int
 	width  int // of each value; 0 where they differ
@@ -71,9 +71,9 @@ func (n *Native) add(s *shape, column int) {
 	}
 }
 
-// Fit is how many rows, and bytes of them, make a block of at most twice size, one
-// row aside: where NULL is there is room for a value too, and where an array is
-// for its end.
+// Fit is how many rows, and how many bytes of them, make a block of at most
+// twice size, give or take a row: a NULL takes the room of a value too, and an
+// array that of its end.
 func (n *Native) Fit(size int) (rows, bytes int) {
 	pad, gain := 0, 0
 	for i := range n.columns {

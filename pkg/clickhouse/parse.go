@@ -10,7 +10,7 @@ import (
 )
 
 // ParseType reads a type as the server writes it, or as a CREATE TABLE has it.
-// The error names the type; of one that no row can be made for it says why.
+// The error names the type, and says why if no row can be made for it.
 func ParseType(text string) (*Type, error) { return parseType(text, time.UTC) }
 
 // parseType is ParseType with the zone of times that have none.
@@ -44,7 +44,7 @@ type node struct {
 }
 
 // argument is one of: a type, perhaps with a label before it; a text in quotes,
-// perhaps with a number behind it; a number.
+// perhaps followed by a number; a number.
 type argument struct {
 	label  string
 	node   *node
@@ -55,7 +55,7 @@ type argument struct {
 
 type typeParser struct{ rest string }
 
-// peek is the next byte that is no space, 0 at the end.
+// peek is the next byte that is not a space, 0 at the end.
 func (p *typeParser) peek() byte {
 	p.rest = strings.TrimLeft(p.rest, " \t\r\n")
 	if p.rest == "" {
@@ -119,7 +119,7 @@ func (p *typeParser) named(name string, depth int) (*node, error) {
 // opaque are the types whose arguments do not matter here.
 func opaque(name string) bool { return name == "JSON" || unsupported[name] != "" }
 
-// balance reads up to the parenthesis that closes the list at hand.
+// balance reads up to the parenthesis that closes the current list.
 func (p *typeParser) balance() error {
 	for depth := 1; ; {
 		switch c := p.peek(); c {

@@ -7,16 +7,16 @@ import (
 
 // RowOptions tune a RowEncoder. The zero value is ready.
 type RowOptions struct {
-	// Zone is of DateTime columns that have none of their own. Nil: UTC.
+	// Zone is the time zone of DateTime columns that name none. Nil: UTC.
 	Zone *time.Location
-	// Defaults makes rows of RowBinaryWithDefaults, in which a value that is
-	// absent is what the column's DEFAULT makes; of a column without one it is the
-	// type's default. False: RowBinary.
+	// Defaults makes rows of RowBinaryWithDefaults, in which an absent value is
+	// what the column's DEFAULT makes, or the type's default if the column has
+	// none. False: RowBinary.
 	Defaults bool
 }
 
-// RowEncoder makes rows of JSON values. It does not change, and so may be used
-// concurrently.
+// RowEncoder makes rows of JSON values. It is immutable, and so safe for
+// concurrent use.
 type RowEncoder struct {
 	columns  Columns
 	coders   []coder
@@ -56,8 +56,8 @@ func (e *RowEncoder) Append(dst []byte, values [][]byte) ([]byte, error) {
 	for i, c := range e.coders {
 		raw := values[i]
 		if e.defaults {
-			// Of a column that has no DEFAULT the server would make zero bytes, and 0 need
-			// not be a value of an Enum.
+			// For a column without a DEFAULT the server would make zero bytes,
+			// and an Enum need not have a 0.
 			if raw == nil && e.columns[i].Default != "" {
 				dst = append(dst, 1)
 				continue

@@ -1,5 +1,7 @@
 package clickhouse
 
+import "github.com/spate-go/spate/pkg/jsontext"
+
 // Rows reads rows of either format back.
 type Rows struct {
 	Columns  Columns
@@ -37,7 +39,7 @@ func (r Rows) AppendJSON(dst, row []byte) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = append(appendQuoted(dst, []byte(r.Columns[i].Name)), ':')
+		dst = append(jsontext.AppendQuoted(dst, r.Columns[i].Name), ':')
 		dst, row = r.Columns[i].Type.coder.render(dst, row)
 	}
 	return append(dst, '}'), nil

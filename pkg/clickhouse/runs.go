@@ -44,7 +44,7 @@ func (n *Native) fillRow(dst, b []byte, i int) int {
 }
 
 // measure adds the value at i to the lengths of the runs from r on. It returns
-// the end of the value, or -1, and the run behind the value's.
+// the end of the value, or -1, and the run after the value's.
 func (n *Native) measure(s *shape, b []byte, i, r int) (end, next int) {
 	switch s.op {
 	case opFixed:

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// shape is how a type's values lie in a row, whatever they mean.
+// shape is how a type's values are laid out in a row, whatever they mean.
 type shape struct {
 	op    op
 	width int // of every value; 0 where they differ
@@ -51,7 +51,7 @@ func record(parts ...*shape) *shape {
 
 var errRow = errors.New("read row: its bytes are not those of its columns")
 
-// skip returns the end of the value at i of b, or -1 where b is none.
+// skip returns the end of the value at i of b, or -1 if there is none.
 func (s *shape) skip(b []byte, i int) int {
 	if s.width > 0 {
 		if i += s.width; i <= len(b) {
@@ -99,7 +99,7 @@ func (s *shape) skip(b []byte, i int) int {
 	return i
 }
 
-// uvarint reads the number at i and returns the place behind it, or -1.
+// uvarint reads the number at i and returns the place after it, or -1.
 func uvarint(b []byte, i int) (uint64, int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // text is String: the text of a JSON string, and any other value as it is
@@ -32,7 +34,7 @@ func (text) zero(dst []byte) []byte { return append(dst, 0) }
 
 func (text) render(dst, b []byte) (out, rest []byte) {
 	s, rest := cutBytes(b)
-	return appendQuoted(dst, s), rest
+	return jsontext.AppendQuoted(dst, s), rest
 }
 
 // cutBytes cuts a text off a row.
@@ -85,7 +87,7 @@ func (c fixedText) zero(dst []byte) []byte { return appendZeros(dst, c.width) }
 
 // render leaves out the zeros that fill the text up.
 func (c fixedText) render(dst, b []byte) (out, rest []byte) {
-	return appendQuoted(dst, bytes.TrimRight(b[:c.width], "\x00")), b[c.width:]
+	return jsontext.AppendQuoted(dst, bytes.TrimRight(b[:c.width], "\x00")), b[c.width:]
 }
 
 // document is JSON, which travels as text.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // tuple is Tuple: of a JSON array with a value for each element, or, where they
@@ -30,9 +32,9 @@ func newTuple(t *Type) tuple {
 var errElements = errors.New("want a value for each element of the tuple")
 
 func (c tuple) array(dst, raw []byte) ([]byte, error) {
-	w := walk(raw)
+	w := jsontext.Elements(raw)
 	for i, of := range c.of {
-		e := w.element()
+		e := w.Element()
 		if e == nil {
 			return dst, errElements
 		}
@@ -41,7 +43,7 @@ func (c tuple) array(dst, raw []byte) ([]byte, error) {
 			return dst, fmt.Errorf("element %d: %w", i+1, err)
 		}
 	}
-	if w.element() != nil || w.bad {
+	if w.Element() != nil || w.Bad() {
 		return dst, errElements
 	}
 	return dst, nil
@@ -56,18 +58,19 @@ func (c tuple) object(dst, raw []byte) ([]byte, error) {
 	for range c.of {
 		values = append(values, nil)
 	}
-	w := walk(raw)
+	w := jsontext.Members(raw)
 	for next := 0; ; next++ {
-		name, value := w.member()
+		key, value := w.Member()
 		if value == nil {
 			break
 		}
+		name := key[1 : len(key)-1]
 		if next = c.index(next, name); next < 0 {
 			return dst, fmt.Errorf("the tuple has no element %q", cut(string(name)))
 		}
 		values[next] = value // of members called the same the last counts
 	}
-	if w.bad {
+	if w.Bad() {
 		return dst, errMalformed
 	}
 	for i, of := range c.of {
@@ -94,7 +97,8 @@ func (c tuple) index(next int, name []byte) int {
 	}
 	if bytes.IndexByte(name, '\\') >= 0 {
 		var buf [64]byte
-		if i, ok := c.places[string(unescape(buf[:0], name))]; ok {
+		meant, valid := jsontext.AppendUnescaped(buf[:0], name)
+		if i, ok := c.places[string(meant)]; ok && valid {
 			return i
 		}
 	}
@@ -119,7 +123,7 @@ func (c tuple) render(dst, b []byte) (out, rest []byte) {
 			sep = brackets[0]
 		}
 		if dst = append(dst, sep); c.names != nil {
-			dst = append(appendQuoted(dst, []byte(c.names[i])), ':')
+			dst = append(jsontext.AppendQuoted(dst, c.names[i]), ':')
 		}
 		dst, b = of.render(dst, b)
 	}

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Encoder makes RowBinary rows of Ts without an allocation. It does not change,
-// and so may be used concurrently; its Append is an encoder of chain.Encode.
+// Encoder makes RowBinary rows of Ts without an allocation. It is immutable,
+// and so safe for concurrent use; its Append is an encoder for chain.Encode.
 type Encoder[T any] struct {
 	columns Columns
 	fields  []field
@@ -108,7 +108,7 @@ func fieldsOf(g reflect.Type, offset uintptr) ([]field, error) {
 	return fields, nil
 }
 
-// inline stands for the type of a struct whose fields are columns themselves.
+// inline marks a struct whose fields are columns themselves.
 const inline = ",inline"
 
 // columnTag reads `ch:"name,type=T"` and `ch:",inline"`. The name of a field

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// bind returns what appends values of the Go type g as a t. All that can be
-// known to be wrong is an error here and not of a row.
+// bind returns what appends values of the Go type g as a t. Whatever can be
+// found wrong in advance is an error here, and not of a row.
 func bind(g reflect.Type, t *Type) (appender, error) {
 	a, err := bound(g, t)
 	if err == nil && a == nil {
@@ -20,7 +20,7 @@ func bind(g reflect.Type, t *Type) (appender, error) {
 	return a, err
 }
 
-// bound is bind, and nil for what does not go together.
+// bound is bind, but nil for types that do not go together.
 func bound(g reflect.Type, t *Type) (appender, error) {
 	switch {
 	case t.name == "LowCardinality" || t.name == "SimpleAggregateFunction":

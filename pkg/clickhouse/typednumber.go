@@ -109,7 +109,7 @@ func loadSigned(p unsafe.Pointer, width int) int64 {
 }
 
 // appendInt and appendUint append an integer as a coder reads numbers. Its
-// digits are put behind dst, where there is memory already.
+// digits are written after dst, where there is memory already.
 func appendInt(c coder, dst []byte, v int64) ([]byte, error) {
 	n := len(dst)
 	var pad [gap]byte

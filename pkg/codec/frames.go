@@ -18,9 +18,9 @@ const (
 )
 
 // frames hands the bytes of zstd frames to a decoder and walks their outer
-// structure on the way: headers and block sizes, nothing of the content. So it
-// is asked about every frame before the decoder sees it, and can refuse a
-// window that the decoder would simply allocate. Skippable frames are left out.
+// structure on the way: headers and block sizes, nothing of the content. So
+// admit is asked about every frame before the decoder sees it, and can refuse a
+// window that the decoder would simply allocate. Skippable frames are dropped.
 type frames struct {
 	in *bufio.Reader
 	// admit is asked about each frame's window, in bytes.
@@ -28,7 +28,7 @@ type frames struct {
 
 	header   zstd.Header
 	inFrame  bool  // the next piece is a block, not a frame
-	checksum bool  // of the frame, behind its last block
+	checksum bool  // of the frame, after its last block
 	left     int64 // bytes of the current piece that were not handed out yet
 	err      error // how it ended; io.EOF between two frames only
 }
@@ -45,7 +45,7 @@ func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.in.Read(p[:min(int64(len(p)), f.left)])
 	f.left -= int64(n)
 	if n > 0 {
-		return n, nil // an end that comes with bytes comes again after them
+		return n, nil // an error that came with bytes comes again at the next Read
 	}
 	f.err = endsInside(err)
 	return 0, f.err
@@ -121,7 +121,8 @@ func (f *frames) skip(n int64) error {
 	return nil
 }
 
-// endsInside is what the end of the input means where more had to come.
+// endsInside turns an io.EOF in the middle of a frame into the error of an
+// object that is cut short.
 func endsInside(err error) error {
 	if err == io.EOF {
 		return undecodable(Zstd, io.ErrUnexpectedEOF)

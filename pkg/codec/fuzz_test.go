@@ -36,6 +36,7 @@ func FuzzDecompress(f *testing.F) {
 		f.Add([]byte(o.object[:min(len(o.object), 4<<10)]))
 	}
 	f.Add([]byte(gzipOf("abcd") + "trailing"))
+	f.Add([]byte(gzipOf("abcd") + "\x00\x00x"))
 	f.Add([]byte(zstdOf("abcd") + "trailing"))
 	f.Add([]byte(windowFrame(31, rawBlock(true, "abcd"))))
 	f.Add([]byte(singleSegment(1<<62, rleBlock(true, 'a', 100))))
@@ -66,7 +67,8 @@ func FuzzDecompress(f *testing.F) {
 			t.Fatalf("the standard library finds %v", err)
 		}
 		want, err := io.ReadAll(z)
-		if err != nil || string(want) != got {
+		padded := object[len(object)-1] == 0 // the library takes it for the beginning of a member
+		if err != nil && !padded || string(want) != got {
 			t.Fatalf("got %d bytes, the standard library %d, %v", len(got), len(want), err)
 		}
 	})

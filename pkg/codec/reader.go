@@ -8,7 +8,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// bufferBytes is the piece in which compressed bytes are read.
+// bufferBytes is the size of the reads of compressed bytes.
 const bufferBytes = 64 << 10
 
 // Options tune a Reader. The zero value is usable.
@@ -17,12 +17,13 @@ type Options struct {
 	// Content of another codec than a forced gzip or zstd is undecodable. A
 	// forced Plain passes bytes through, whatever they are.
 	Force Codec
-	// Window is asked before a zstd window beyond DefaultWindow is held. bytes
-	// is the whole window, not what it grew by: an object whose later frame
-	// needs more asks again with the larger number. An error refuses it and is
-	// what Read returns, unchanged. The grant ends when Read ends, whether well
-	// or not; of an object that is left before, with the next Reset or Close.
-	// nil means that every window up to MaxWindow is granted.
+	// Window is called before a zstd window larger than DefaultWindow is
+	// allocated. bytes is the whole window, not its growth: an object whose
+	// later frame needs more asks again with the larger number. An error
+	// refuses the window, and Read returns it unchanged. The grant lasts until
+	// Read returns an error, io.EOF included, or, for an object abandoned
+	// earlier, until the next Reset or Close. nil grants every window up to
+	// MaxWindow.
 	Window func(bytes int64) error
 	// MaxWindow is the largest zstd window, in bytes, that is read at all; a
 	// larger one is failure.Member, too_large. 0 means DefaultMaxWindow.
@@ -39,9 +40,9 @@ type Reader struct {
 	buf *bufio.Reader
 	gz  gunzip
 	zs  unzstd
-	out source // what the decoder gives
-	// begun says that out is in use; it begins with the first Read so that
-	// Reset needs no more than a few bytes.
+	out source // what the decoder yields
+	// begun: out is in use. That starts with the first Read, so that Reset
+	// needs only a few bytes.
 	begun bool
 	err   error // why there is nothing to read; src and out know how reading ended
 }
@@ -96,7 +97,7 @@ func (r *Reader) choose(head []byte) (Codec, error) {
 		return "", failure.Errorf(failure.Job, failure.Config, "read object: compression %q is unknown: use gzip, zstd or none", r.force)
 	}
 	c, name := identify(head)
-	if c == r.force || len(head) == 0 { // nothing is nothing in every codec
+	if c == r.force || len(head) == 0 { // an empty object is valid in every codec
 		return c, nil
 	}
 	if c == Plain {
@@ -131,9 +132,10 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return r.out.Read(p)
 }
 
-// begin looks at what was compressed. An archive or UTF-16 is no more readable
-// for being in gzip, and what was compressed twice would come out as garbage.
-// Who forces a codec has said what to undo, and gets what is in it.
+// begin looks at the decompressed content. An archive or UTF-16 is no more
+// readable inside gzip, and an object compressed twice would come out as
+// garbage. A forced codec skips the check: its user has said what to undo, and
+// gets what is in it.
 func (r *Reader) begin() error {
 	if r.codec == Gzip {
 		r.out.reset(&r.gz)

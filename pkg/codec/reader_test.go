@@ -33,6 +33,9 @@ func sound() []struct {
 		{"a gzip member", gzipOf(text), text, codec.Gzip},
 		{"an empty gzip member", gzipOf(""), "", codec.Gzip},
 		{"gzip members, some of them empty", gzipOf("a\n") + gzipOf("") + gzipOf(text) + gzipOf("b"), "a\n" + text + "b", codec.Gzip},
+		{"a gzip member and a zero", gzipOf(text) + "\x00", text, codec.Gzip},
+		{"gzip members and a block's zeros", gzipOf("a\n") + gzipOf(text) + strings.Repeat("\x00", 512), "a\n" + text, codec.Gzip},
+		{"a gzip member and more zeros than are read at once", gzipOf("a") + strings.Repeat("\x00", 200_000), "a", codec.Gzip},
 		{"a zstd frame", zstdOf(text), text, codec.Zstd},
 		{"blocks that are longer than the buffer", windowFrame(17, rawBlock(false, text[:128<<10]), rawBlock(true, text[:120<<10])),
 			text[:128<<10] + text[:120<<10], codec.Zstd},
@@ -189,7 +192,9 @@ func TestReaderDropsNoBytesBehind(t *testing.T) {
 	for _, tt := range []struct{ name, object, says string }{
 		{"text behind gzip", gzipOf("abcd") + "text that is no member", "what follows a member"},
 		{"a byte behind gzip", gzipOf("abcd") + "x", "gzip"},
-		{"zeros behind gzip", gzipOf("abcd") + strings.Repeat("\x00", 512), "what follows a member"},
+		{"a byte behind a zero behind gzip", gzipOf("abcd") + "\x00x", "what follows a member"},
+		{"a byte behind many zeros behind gzip", gzipOf("abcd") + strings.Repeat("\x00", 200_000) + "x", "what follows a member"},
+		{"gzip behind zeros behind gzip", gzipOf("abcd") + "\x00\x00" + gzipOf("efgh"), "what follows a member"},
 		{"zstd behind gzip", gzipOf("abcd") + zstdOf("efgh"), "what follows a member"},
 		{"text behind zstd", zstdOf("abcd") + "text that is no frame", "what follows a frame"},
 		{"a byte behind zstd", zstdOf("abcd") + "x", "zstd"},
@@ -202,6 +207,10 @@ func TestReaderDropsNoBytesBehind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := decode(t, codec.Options{}, tt.object)
+			wantUndecodable(t, err, tt.says)
+			r := codec.NewReader(codec.Options{})
+			defer r.Close()
+			_, err = read(r, iotest.OneByteReader(strings.NewReader(tt.object)))
 			wantUndecodable(t, err, tt.says)
 		})
 	}
@@ -260,7 +269,7 @@ func TestReaderPassesTheSourcesErrorOn(t *testing.T) {
 	r := codec.NewReader(codec.Options{})
 	defer r.Close()
 	for name, object := range map[string]string{
-		"plain": text, "gzip": gzipOf(text) + gzipOf("a"), "skippable": skippable(3, 50),
+		"plain": text, "gzip": gzipOf(text) + gzipOf("a"), "padded": gzipOf("a") + strings.Repeat("\x00", 100), "skippable": skippable(3, 50),
 		"zstd": zstdOf(text) + windowFrame(17, rawBlock(true, "")) + zstdOf("a"),
 	} {
 		for n := range len(object) + 1 {

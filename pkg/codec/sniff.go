@@ -13,10 +13,10 @@ const HeadBytes = 16
 // from text: gzip's signature alone is two bytes.
 const minHead = 4
 
-// Sniff tells the codec of an object from its first HeadBytes bytes (fewer only
-// when the object is that short). An object of up to 3 bytes is plain. What is
-// compressed in a way that is not read, or is text but not UTF-8, fails as
-// failure.Member, undecodable, and the error says what it is.
+// Sniff returns the codec of an object from its first HeadBytes bytes (fewer
+// only when the object is that short). An object of up to 3 bytes is plain. An
+// unsupported compression, or text in another encoding than UTF-8, fails as
+// failure.Member with undecodable, and the error names it.
 func Sniff(head []byte) (Codec, error) {
 	c, name := identify(head)
 	if name != "" {
@@ -26,8 +26,8 @@ func Sniff(head []byte) (Codec, error) {
 	return c, nil
 }
 
-// identify returns the codec of what begins with head, or else the name of what
-// is not read.
+// identify returns the codec of what begins with head, or the name of an
+// unsupported format.
 func identify(head []byte) (c Codec, refused string) {
 	s := string(head[:min(len(head), HeadBytes)])
 	if len(s) < minHead {
@@ -53,9 +53,10 @@ func isSkippable(s string) bool {
 	return s[0]&0xf0 == 0x50 && s[1:4] == "\x2a\x4d\x18"
 }
 
-// foreign lists what is recognised in order to be refused. A signature that is
-// made of letters only is taken with the bytes behind it, for "BZh" or "PK" may
-// well begin a line of text. UTF-32 stands before the UTF-16 that it begins with.
+// foreign lists the formats that are recognised only to be refused. A signature
+// of letters alone includes the bytes after it, because "BZh" or "PK" may well
+// begin a line of text. UTF-32 comes before UTF-16, whose byte order mark it
+// begins with.
 var foreign = []struct{ magic, name string }{
 	{"PK\x03\x04", "a zip archive"},
 	{"PK\x05\x06", "an empty zip archive"},

@@ -65,7 +65,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-func TestByLabel(t *testing.T) {
+func TestTheExtensionPromisesTheCodec(t *testing.T) {
 	for key, want := range map[string]codec.Codec{
 		"a/b.json.gz": codec.Gzip, "b.GZ": codec.Gzip, "b.gzip": codec.Gzip, "b.zst": codec.Zstd, "b.zstd": codec.Zstd,
 		"b.json": codec.Plain, "b": codec.Plain, "a.gz/b": codec.Plain, "gz": codec.Plain, "": codec.Plain,

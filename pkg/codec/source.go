@@ -9,7 +9,7 @@ import "io"
 type source struct {
 	r      io.Reader
 	head   [HeadBytes]byte
-	off, n int // what of head is still to be read
+	off, n int // head[off:n] is still to be read
 	err    error
 }
 
@@ -23,10 +23,11 @@ func (s *source) reset(r io.Reader) {
 	}
 }
 
-// peek is what the source begins with. It is whole until the first Read.
+// peek returns the source's first bytes, up to HeadBytes. They are valid until
+// the first Read.
 func (s *source) peek() []byte { return s.head[:s.n] }
 
-// failed is the source's own error; reaching the end is none.
+// failed returns the source's own error, if any; io.EOF is not one.
 func (s *source) failed() error {
 	if s.err == io.EOF {
 		return nil
@@ -34,7 +35,7 @@ func (s *source) failed() error {
 	return s.err
 }
 
-// Read reads into p directly but for the bytes that were looked at.
+// Read reads into p directly, except for the bytes that were peeked.
 func (s *source) Read(p []byte) (int, error) {
 	n := copy(p, s.head[s.off:s.n])
 	s.off += n

@@ -27,7 +27,7 @@ type unzstd struct {
 
 	frames frames // asks admit
 	dec    *zstd.Decoder
-	window int64 // the largest that dec was let have
+	window int64 // the largest granted to dec
 }
 
 func (u *unzstd) reset(in *bufio.Reader) error {
@@ -51,7 +51,7 @@ func (u *unzstd) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	u.release()
-	// The decoder folds errors into its own; the walk has them as they were, the
+	// The decoder folds errors into its own; frames has them unchanged, the
 	// source's among them.
 	switch u.frames.err {
 	case nil:
@@ -81,8 +81,8 @@ func (u *unzstd) admit(window uint64) error {
 	return nil
 }
 
-// release ends the grant of a window beyond the default. The decoder keeps what
-// it once allocated, so it goes as a whole.
+// release ends the grant of a window beyond the default. The decoder never
+// gives memory back, so it is dropped whole.
 func (u *unzstd) release() {
 	if u.window > DefaultWindow {
 		u.close()

@@ -3,27 +3,26 @@
 // and all that is wrong is reported at once, each problem with file, line and
 // dotted path.
 //
-// It knows no key of any pipeline: whoever reads one describes it as structs (see
-// Decode). It reads no environment and no file: both are handed in.
+// It knows no key of any pipeline: callers describe theirs as structs (see
+// Decode). It reads no environment and no file: both are passed in.
 //
 // The YAML is a plain subset. One document, a mapping; no anchors, aliases,
 // merge keys or tags, so the file says what it means where it says it, and its
 // size bounds the work. A scalar is text, read by the type of its field: quotes
 // do not make "8" less of a number, nor 8 less of a name.
 //
-// Variables are taken in after parsing, into values only:
+// Variables are substituted after parsing, in values only:
 //
 //	${VAR}            its value; unset is an error, empty is not
 //	${VAR:-default}   the default if it is unset or empty
 //	${VAR:?message}   an error with that message if it is unset or empty
 //	$$                a dollar; a lone $ stays as it is
 //
-// A default or message is taken as written and ends at the first brace. Comments
-// and keys are no place for variables: the former are not looked at, in the
-// latter they are refused.
+// A default or message is taken as written and ends at the first brace.
+// Variables in comments are ignored; in keys they are refused.
 //
 // The law: no variable's value changes the structure of the file, and none is
-// ever printed, for it may be a secret.
+// ever printed, since it may be a secret.
 package config
 
 import (
@@ -34,9 +33,9 @@ import (
 // Document is a parsed file.
 type Document struct{ root *node }
 
-// Parse reads the text of the file called name. It asks env for the variables
-// that the text refers to; env says whether the variable is set. Nil means that
-// none is.
+// Parse reads the text of the file called name. It calls env for the variables
+// that the text refers to; env reports whether the variable is set. Nil means
+// that none is.
 func Parse(name string, text []byte, env func(string) (string, bool)) (*Document, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -56,12 +55,12 @@ func Parse(name string, text []byte, env func(string) (string, bool)) (*Document
 // booleans, integers, durations, types that read text, and structs, lists and
 // maps of these.
 //
-// What stands in the struct before is the default. A list or a map in the file
-// replaces its default whole; a null leaves it. A nested struct is always there,
-// so its required keys are; one behind a pointer once the file names it, be it
-// without a body: `stdout:` is `stdout: {}`.
+// The struct's values on entry are the defaults. A list or map in the file
+// replaces its default as a whole; a null keeps it. The required keys of a
+// nested struct are always required, those of a struct behind a pointer only if
+// the file names it, even without a body: `stdout:` is `stdout: {}`.
 //
-// After an error into may be filled in part.
+// After an error into may be partly filled.
 func (d *Document) Decode(into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -72,8 +71,8 @@ func (d *Document) Decode(into any) error {
 	return dec.err()
 }
 
-// Errorf returns an error about the value at path, with the place in the file of
-// it or of the nearest there is around it. Values of variables in it are hidden.
+// Errorf returns an error about the value at path, with its place in the file,
+// or that of the nearest value around it. Values of variables in it are hidden.
 func (d *Document) Errorf(path, format string, args ...any) error {
 	at := d.root.pos
 	if steps, err := parsePath(path); err == nil {

@@ -249,7 +249,7 @@ func TestNumbersThatAreNone(t *testing.T) {
 	}
 }
 
-func TestSuggestions(t *testing.T) {
+func TestAnUnknownKeySuggestsTheNearestKnownOne(t *testing.T) {
 	for key, want := range map[string]string{
 		"max-record": "max_record", "MaxRecord": "max_record", "MAX_RECORD": "max_record", "max record": "max_record",
 		"ulr": "url", "includes": "include", "PATH-STYLE": "path_style", "compresion": "compression", "timeuot": "timeout",

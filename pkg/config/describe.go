@@ -20,7 +20,7 @@ const (
 	Moment   Kind = "time"
 	Section  Kind = "section" // keys that are known
 	List     Kind = "list"
-	Named    Kind = "map" // by names that are the user's
+	Named    Kind = "map" // keyed by names that the user chooses
 )
 
 // Type describes what Decode reads into a Go type.

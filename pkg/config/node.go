@@ -56,7 +56,8 @@ type entry struct {
 
 type variable struct{ name, value string }
 
-// show names a scalar for an error: its text, or only the variables it is from.
+// show is a scalar for an error: its text or, where that comes from variables,
+// only their names.
 func (n *node) show() string {
 	if len(n.vars) == 0 {
 		return fmt.Sprintf("%.80q", n.text)

@@ -86,7 +86,7 @@ var (
 )
 
 // syntax puts a parser's error into the form of all others. A tab at the start
-// of a line is the usual cause, and the parser's words for it are no help.
+// of a line is the usual cause, and the parser's words for it do not help.
 func (r *reader) syntax(err error, text []byte) error {
 	if tab := tabIndent.FindIndex(text); tab != nil {
 		line := 1 + bytes.Count(text[:tab[0]], []byte("\n"))

@@ -46,8 +46,8 @@ func (p problems) err() error {
 	return Join(errs...)
 }
 
-// Join makes one error of those that the parts of a file gave, with the problems
-// of all in the order of the file. Other errors come last. Nil if there are none.
+// Join makes one error of those of a file's parts, with all problems in the
+// order of the file and other errors last; nil if there are none.
 func Join(errs ...error) error {
 	var flat []error
 	for _, err := range errs {

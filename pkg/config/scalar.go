@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// read parses the scalar n into out. What parse complains of must not repeat the
+// read parses the scalar n into out. An error of parse must not repeat the
 // value, which may be a secret.
 func read[T any](d *decoder, n *node, path string, parse func(string) (T, error), out *T) {
 	if !d.expect(n, scalar, path) {

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// hint is the end of a complaint about a name: the known one it resembles, or
-// else all of them.
+// hint ends a complaint about a name: with the known one that it resembles, or
+// else with all of them.
 func hint(name string, known []string) string {
 	if guess := suggest(name, known); guess != "" {
 		return ", did you mean " + guess + "?"
@@ -15,7 +15,8 @@ func hint(name string, known []string) string {
 }
 
 // suggest returns the known name that name most probably stands for: one that
-// differs in case and dashes only, or by a typing error or two. Empty is none.
+// differs in case and dashes only, or by a typing error or two. Empty: there is
+// none.
 func suggest(name string, known []string) string {
 	best, least := "", 1+min(2, max(1, len(name)/3))
 	for _, k := range known {
@@ -31,7 +32,7 @@ func fold(s string) string {
 }
 
 // Distance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b. Names are short; a long one is like none.
+// neighbours that turn a into b. Names are short; a long one resembles none.
 func Distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

@@ -8,17 +8,17 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// tries is how often a change that the job's own course got ahead of is made anew.
+// tries is how often a change is repeated that the job moved ahead of.
 const tries = 20
 
 // Redriven is what a redrive did.
 type Redriven struct {
 	Run   int
-	Units int // that were dead and are open
+	Units int // that were dead and are open now
 }
 
-// Redrive opens the dead units of the job's run and asks for a send of every open
-// one, which the schedule makes within a minute. A failed job runs again.
+// Redrive opens the dead units of the job's run and asks for a send of every
+// open unit, which the schedule makes within a minute. A failed job runs again.
 func (c *Control) Redrive(ctx context.Context, job string) (Redriven, error) {
 	m, err := c.meta(ctx, job)
 	if err != nil {
@@ -48,9 +48,9 @@ type Resumed struct {
 	Halt ledger.Halt
 }
 
-// Resume clears the job's halt and asks for a send of every open unit, which the
-// schedule makes within a minute. A halt that took the place of the one it read
-// is cleared too.
+// Resume clears the job's halt and asks for a send of every open unit, which
+// the schedule makes within a minute. A halt that replaced the one it read is
+// cleared too.
 func (c *Control) Resume(ctx context.Context, job string) (Resumed, error) {
 	var r Resumed
 	for range tries {
@@ -65,11 +65,7 @@ func (c *Control) Resume(ctx context.Context, job string) (Resumed, error) {
 			return r, fmt.Errorf("resume job %s: run %d is not halted: it is %s", job, m.Run, m.State)
 		}
 		r = Resumed{Run: m.Run, Halt: *m.Halt}
-		cleared := false
-		err = ledger.Retry(ctx, func() (err error) {
-			cleared, err = c.ledger.Resume(ctx, job, m.Halt.Reason)
-			return err
-		})
+		cleared, err := ledger.Ask(ctx, func() (bool, error) { return c.ledger.Resume(ctx, job, m.Halt.Reason) })
 		if err != nil {
 			return r, fmt.Errorf("resume job %s: %w", job, err)
 		}
@@ -88,8 +84,9 @@ type Cancelled struct {
 	Later error
 }
 
-// Cancel ends the job's run, and has it reported. What readers are at they
-// finish; nothing more is sent. A run that is cancelled already is reported again.
+// Cancel ends the job's run, and has it reported. Readers finish the units that
+// they are reading; nothing more is sent. A run that is cancelled already is
+// reported again.
 func (c *Control) Cancel(ctx context.Context, job string) (Cancelled, error) {
 	m, err := c.meta(ctx, job)
 	if err != nil {
@@ -106,8 +103,8 @@ func (c *Control) Cancel(ctx context.Context, job string) (Cancelled, error) {
 	return r, nil
 }
 
-// conclude ends the run of m as cancelled. Units that leave dead raise the
-// generation meanwhile, and the verdict is given anew.
+// conclude ends the run of m as cancelled. If units leave dead meanwhile and
+// raise the generation, it tries again at the new one.
 func (c *Control) conclude(ctx context.Context, m ledger.Meta) error {
 	job, run := m.Job, m.Run
 	for range tries {

@@ -2,11 +2,11 @@
 // far it is, and change its course.
 //
 // It moves no byte, lists nothing and waits for nothing but the end of a job that
-// is watched. It knows a stack by the ledger, by two functions and by the place
-// of its reports; what those are in AWS is awscontrol's and the ledger driver's.
+// is watched. It knows a stack by its ledger, its functions and the place of its
+// reports; what these are on AWS is for awscontrol and the ledger's driver.
 //
 // The law: every call may be repeated. A command whose answer was lost, or that
-// was interrupted, is given again and has one effect.
+// was interrupted, is given again and takes effect once.
 package control
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Ledger is what of a shared ledger is needed.
+// Ledger is the part of a shared ledger that commands need.
 type Ledger interface {
 	ledger.Prover
 	ledger.Operator
@@ -40,20 +40,20 @@ type Invoker interface {
 	// Call runs a function and returns its answer. An error of the function's
 	// own is a *FunctionError; after any other the function may have run.
 	Call(ctx context.Context, function string, payload []byte) ([]byte, error)
-	// Queue has a function run, once at least, and returns before it does.
+	// Queue has a function run at least once, and returns before it does.
 	Queue(ctx context.Context, function string, payload []byte) error
 }
 
-// Reports is where finalizers put reports.
+// Reports reads the reports that finalizers wrote.
 type Reports interface {
-	// Report gives the report of the run in that generation, ErrNoReport if
-	// there is none yet.
+	// Report returns the report of the run in that generation, or ErrNoReport
+	// if there is none yet.
 	Report(ctx context.Context, job string, run, generation int) (*report.Report, error)
 }
 
 // Feed is what carries the units of all jobs of the stack.
 type Feed interface {
-	// Depth counts its messages, about.
+	// Depth counts its messages, approximately.
 	Depth(ctx context.Context) (feed.Depth, error)
 }
 
@@ -68,8 +68,8 @@ var (
 // FunctionError is the error that a function ended with.
 type FunctionError struct {
 	Function, Type, Message string
-	// Crashed: it did not return the error, it ended without an answer. So it
-	// may have done its work.
+	// Crashed: it did not return this error but ended without an answer, so it may
+	// have done its work.
 	Crashed bool
 }
 
@@ -80,19 +80,19 @@ func (e *FunctionError) Error() string {
 	return e.Message
 }
 
-// Options are the parts of a stack besides its ledger. The zero value is a stack
-// whose jobs can be looked at and changed, and not started.
+// Options are the parts of a stack besides its ledger. With the zero value jobs
+// can be looked at and changed, but not started.
 type Options struct {
 	Functions Invoker // nil: none is called
 	Lister    string  // function that starts and lists; "": none
 	Intake    string  // function that takes objects as they are announced; "": none
 	IntakeARN string  // of the queue that buckets notify; "": not known
-	Rule      string  // of EventBridge, that leads to it; "": not known
+	Rule      string  // EventBridge rule that leads to that queue; "": not known
 	Finalizer string  // function that ends jobs; "": left to its schedule
 	Reports   Reports // nil: reports are made from the ledger
-	// Stat looks at the present version of an object. nil: none is looked at.
+	// Stat looks up the current version of an object. nil: no object is looked up.
 	Stat func(ctx context.Context, bucket, key string) (unit.Object, error)
-	Feed Feed // nil: what waits in it is not known
+	Feed Feed // nil: how much waits in it is not known
 }
 
 // Control gives commands to one stack. Its methods may be called concurrently.
@@ -102,18 +102,14 @@ type Control struct {
 	opt       Options
 }
 
-// New returns a control of the stack with that ledger.
+// New returns a Control of the stack whose ledger is l.
 func New(l Ledger, o Options) *Control {
 	return &Control{ledger: l, finalizer: finalizer.New(l), opt: o}
 }
 
-// Live names the jobs that have not ended, in order.
+// Live returns the names of the jobs that have not ended, sorted.
 func (c *Control) Live(ctx context.Context) ([]string, error) {
-	var names []string
-	err := ledger.Retry(ctx, func() (err error) {
-		names, err = c.ledger.Live(ctx)
-		return err
-	})
+	names, err := ledger.Ask(ctx, func() ([]string, error) { return c.ledger.Live(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("list live jobs: %w", err)
 	}
@@ -121,13 +117,10 @@ func (c *Control) Live(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// meta reads a job. Of one that is not there the error names those that are.
+// meta reads a job. If there is none of that name, the error names those that
+// there are.
 func (c *Control) meta(ctx context.Context, job string) (ledger.Meta, error) {
-	var m ledger.Meta
-	err := ledger.Retry(ctx, func() (err error) {
-		m, err = c.ledger.Meta(ctx, job)
-		return err
-	})
+	m, err := ledger.Ask(ctx, func() (ledger.Meta, error) { return c.ledger.Meta(ctx, job) })
 	switch {
 	case errors.Is(err, ledger.ErrNoJob):
 		return m, c.unknown(ctx, job)
@@ -137,7 +130,7 @@ func (c *Control) meta(ctx context.Context, job string) (ledger.Meta, error) {
 	return m, nil
 }
 
-// unknown is ErrNoJob with what helps to mend the name.
+// unknown is ErrNoJob with what helps to correct the name.
 func (c *Control) unknown(ctx context.Context, job string) error {
 	const named = 10
 	names, err := c.Live(ctx)

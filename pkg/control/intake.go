@@ -12,8 +12,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Intake asks the stack's intake. Opening and taking may be repeated: what is
-// taken already is ignored as repeated.
+// Intake calls the stack's intake. Opening and taking may be repeated: what was
+// taken before is ignored as repeated.
 func (c *Control) Intake(ctx context.Context, r IntakeRequest) (IntakeAnswer, error) {
 	var a IntakeAnswer
 	if c.opt.Functions == nil || c.opt.Intake == "" {
@@ -37,8 +37,9 @@ func (c *Control) Intake(ctx context.Context, r IntakeRequest) (IntakeAnswer, er
 	return a, nil
 }
 
-// Notified is where buckets send their notifications to: the ARN of the intake's
-// queue, and the rule of EventBridge that leads to it.
+// Notified returns where buckets send their notifications: the ARN of the
+// intake's queue, and the EventBridge rule that leads to it, "" if none is
+// known.
 func (c *Control) Notified() (queue, rule string, err error) {
 	if c.opt.IntakeARN == "" {
 		return "", "", errors.New("the stack names no intake queue: deploy it with this version's template, or give --intake-queue-arn")
@@ -46,15 +47,16 @@ func (c *Control) Notified() (queue, rule string, err error) {
 	return c.opt.IntakeARN, c.opt.Rule, nil
 }
 
-// Bounds of one request to take objects: an intake has a minute.
+// Limits of one request to take objects: an intake has a minute for it.
 const (
 	takeObjects = 500
 	takeBytes   = 512 << 10 // of keys
 )
 
-// Send has the intake take objects as if notifications had named them, some at a
-// time, and tells each what became of them. It ends with the first request that
-// fails; those before stand.
+// Send has the intake take objects, in batches, as if notifications had named
+// them, and calls each with what became of every one. objects returns the next
+// object, and false at the end. Send stops at the first request that fails;
+// what came before it stands.
 func (c *Control) Send(ctx context.Context, objects func() (Named, bool, error), each func(Taken)) error {
 	var batch []Named
 	size := 0
@@ -93,8 +95,9 @@ func (c *Control) Send(ctx context.Context, objects func() (Named, bool, error),
 	}
 }
 
-// Cutoff is the cutoff of the stack's continuous job: once it has passed, whatever
-// is put is announced, and what was modified before it is for a listed job to read.
+// Cutoff returns the cutoff of the stack's continuous job: whatever is put
+// after it is announced, and what was modified before it is for a listed job to
+// read.
 func (c *Control) Cutoff(ctx context.Context) (time.Time, error) {
 	a, err := c.Intake(ctx, IntakeRequest{})
 	switch {
@@ -108,7 +111,7 @@ func (c *Control) Cutoff(ctx context.Context) (time.Time, error) {
 	return a.Cutoff, nil
 }
 
-// flow fills in what is asked of a continuous job.
+// flow fills in what a Snapshot says of a continuous job.
 func (c *Control) flow(ctx context.Context, s *Snapshot) error {
 	job, run := s.Meta.Job, s.Meta.Run
 	err := ledger.Retry(ctx, func() error {
@@ -144,14 +147,14 @@ func (c *Control) flow(ctx context.Context, s *Snapshot) error {
 type Ingested struct {
 	Object unit.Object
 	Held   ledger.Held
-	// Item is of the unit that it went into; of an object that was cut, of the
-	// first range. Its State is "" where the unit is not kept any more.
+	// Item is that of the unit that it went into; of an object that was cut, of the
+	// first range. Its State is "" if the unit is not kept any more.
 	Item ledger.Item
 }
 
-// Ingested finds an object in a continuous job: the version with that ETag, or the
-// present one where etag is "". ledger.ErrNoClaim where it is not known: it was not
-// announced, or longer ago than ledger.DoneTime.
+// Ingested finds an object version in a continuous job: the one with that ETag,
+// or the current one if etag is "". ledger.ErrNoClaim if it is not known: it
+// was not announced, or longer ago than ledger.DoneTime.
 func (c *Control) Ingested(ctx context.Context, job, key, etag string) (Ingested, error) {
 	m, err := c.meta(ctx, job)
 	if err != nil {
@@ -183,7 +186,7 @@ func (c *Control) Ingested(ctx context.Context, job, key, etag string) (Ingested
 	return in, nil
 }
 
-// stat looks at the object in the bucket that the intake is told of.
+// stat looks up an object in the bucket that the intake takes notifications of.
 func (c *Control) stat(ctx context.Context, key string) (unit.Object, error) {
 	if c.opt.Stat == nil {
 		return unit.Object{}, fmt.Errorf("look at %q: say which ETag is meant", key)

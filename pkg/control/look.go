@@ -23,7 +23,7 @@ type Snapshot struct {
 	Dead      map[failure.Reason]int // units that were given up
 }
 
-// Objects is how many objects are done, as far as the counters know.
+// Objects returns how many objects are done, as far as the counters know.
 func (s Snapshot) Objects() int64 {
 	if s.Meta.State == ledger.Completed {
 		return s.Meta.Inventory.Objects
@@ -31,8 +31,8 @@ func (s Snapshot) Objects() int64 {
 	return min(s.Progress.Objects, s.Meta.Inventory.Objects)
 }
 
-// Bytes is how many of the listed bytes are done. What was read twice counts
-// once, as far as that can be told.
+// Bytes returns how many of the listed bytes are done. What was read twice
+// counts once, as far as that can be told.
 func (s Snapshot) Bytes() int64 {
 	if s.Meta.State == ledger.Completed {
 		return s.Meta.Inventory.Bytes
@@ -40,24 +40,21 @@ func (s Snapshot) Bytes() int64 {
 	return min(s.Progress.BytesRead, s.Meta.Inventory.Bytes)
 }
 
-// Stopped reports whether the job will not go on by itself: it has ended, or is
-// halted by a fault that somebody has to mend. A sink that is down is probed, so
-// that halt ends by itself.
+// Stopped reports whether the job will not continue by itself: it has ended, or
+// is halted by a fault that somebody has to mend. A sink that is down is
+// probed, so that halt ends by itself.
 func (s Snapshot) Stopped() bool {
 	return s.Meta.State.Ended() || s.Meta.Halt != nil && !s.Meta.Halt.SinkDown()
 }
 
-// Status is where the job stands now.
+// Status returns where the job stands now.
 func (c *Control) Status(ctx context.Context, job string) (Snapshot, error) {
 	m, err := c.meta(ctx, job)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	s := Snapshot{Meta: m}
-	err = ledger.Retry(ctx, func() (err error) {
-		s.Progress, err = c.ledger.Progress(ctx, job, m.Run)
-		return err
-	})
+	s.Progress, err = ledger.Ask(ctx, func() (ledger.Progress, error) { return c.ledger.Progress(ctx, job, m.Run) })
 	if err != nil {
 		return s, fmt.Errorf("read the counters of job %s: %w", job, err)
 	}
@@ -67,7 +64,8 @@ func (c *Control) Status(ctx context.Context, job string) (Snapshot, error) {
 	return s, nil
 }
 
-// Depth counts the messages of the stack's feed; nil where it is not known.
+// Depth counts the messages in the stack's feed, approximately; nil if there is
+// no way to know.
 func (c *Control) Depth(ctx context.Context) (*feed.Depth, error) {
 	if c.opt.Feed == nil {
 		return nil, nil
@@ -82,7 +80,7 @@ func (c *Control) Depth(ctx context.Context) (*feed.Depth, error) {
 // looks is how many jobs are read at once.
 const looks = 8
 
-// List is where the live jobs stand, in the order of their names.
+// List returns where the live jobs stand, sorted by name.
 func (c *Control) List(ctx context.Context) ([]Snapshot, error) {
 	names, err := c.Live(ctx)
 	if err != nil {
@@ -109,12 +107,12 @@ const (
 	lastLook  = 5 * time.Second
 )
 
-// patience is how long a job that is watched may not be readable.
+// patience is how long a job that is watched may be unreadable.
 const patience = 2 * time.Minute
 
-// Watch tells look where the job stands, from now on until it has stopped, and
-// returns that last snapshot. It follows the run of that number, 0 for the job's
-// present one; ErrSuperseded when the job has gone on to another.
+// Watch calls look with where the job stands, from now on until it has stopped,
+// and returns the last snapshot. It follows the given run, or the job's current
+// one if run is 0; ErrSuperseded if the job has gone on to another.
 func (c *Control) Watch(ctx context.Context, job string, run int, look func(Snapshot)) (Snapshot, error) {
 	for wait := firstLook; ; wait = min(wait+wait/4, lastLook) {
 		s, err := c.patiently(ctx, job)
@@ -140,8 +138,8 @@ func (c *Control) Watch(ctx context.Context, job string, run int, look func(Snap
 	}
 }
 
-// patiently is Status that sits out a fault that may pass: whoever watches for
-// hours does not want to begin again for it.
+// patiently is Status that waits out a passing fault: whoever has watched for
+// hours does not want to begin again because of one.
 func (c *Control) patiently(ctx context.Context, job string) (s Snapshot, err error) {
 	p := backoff.Policy{Base: firstLook, Max: lastLook, Budget: patience}
 	err = backoff.Retry(ctx, p, func(err error) bool { return !ledger.Final(err) }, func() (err error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// Report is what the job's run did: the report that the finalizer wrote of a run
-// that ended, else one that is made from the ledger now. A report that is not
-// there yet is waited for, for as long as wait.
+// Report returns what the job's run did: of a run that ended, the report that
+// the finalizer wrote; otherwise one that is made from the ledger now. It waits
+// for a written report that is not there yet, at most for wait.
 func (c *Control) Report(ctx context.Context, job string, wait time.Duration) (*report.Report, error) {
 	m, err := c.meta(ctx, job)
 	if err != nil {
@@ -25,11 +25,7 @@ func (c *Control) Report(ctx context.Context, job string, wait time.Duration) (*
 			return r, err
 		}
 	}
-	var r *report.Report
-	err = ledger.Retry(ctx, func() (err error) {
-		r, err = c.finalizer.Report(ctx, job)
-		return err
-	})
+	r, err := ledger.Ask(ctx, func() (*report.Report, error) { return c.finalizer.Report(ctx, job) })
 	if err != nil {
 		return nil, err
 	}

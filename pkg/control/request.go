@@ -7,29 +7,29 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Selection is what one of a stack's jobs is about, in place of what the pipeline
-// file says of its source: a stack runs many jobs by one file. What is empty is
-// as in the file.
+// Selection says what one job reads, in place of what the pipeline file says of
+// its source: a stack runs many jobs with one file. Empty fields are as in the
+// file.
 type Selection struct {
 	URL     string   `json:"url,omitempty"`
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
 	// StartAfter is the key that the listing begins after.
 	StartAfter string `json:"start_after,omitempty"`
-	// Before leaves out what was last modified at that time or later: a continuous
-	// job has it.
+	// Before leaves out what was last modified at that time or later: that is
+	// for a continuous job.
 	Before time.Time `json:"before,omitzero"`
 }
 
-// ListRequest is the lister's event. With a run it goes on listing that run;
-// without one it starts the job. A start that has a token may leave out the job,
-// which then is the one that the pipeline file names.
+// ListRequest is the lister's event. With a run it continues listing that run;
+// without one it starts the job. A start that has a token may leave out the
+// job, which then is the one that the pipeline file names.
 type ListRequest struct {
 	Job string `json:"job"`
 	Run int    `json:"run,omitempty"`
 
 	Selection
-	// Token makes a start that is repeated the same start.
+	// Token identifies a start: one that is repeated with it is the same start.
 	Token string `json:"token,omitempty"`
 	// TaskToken is that of a Step Functions task that waits for the job's end.
 	TaskToken string `json:"task_token,omitempty"`
@@ -45,17 +45,17 @@ type ListAnswer struct {
 	State ledger.State `json:"state"`
 }
 
-// FinalizeRequest is the finalizer's event: a job whose end may be proved. Of any
-// other event, such as the schedule's, Job is empty: then all live jobs are looked
-// at.
+// FinalizeRequest is the finalizer's event: a job whose end may be proved. In
+// any other event, such as the schedule's, Job is empty: then all live jobs are
+// looked at.
 type FinalizeRequest struct {
 	Job string `json:"job"`
 }
 
-// IntakeRequest is the intake's event where it is no batch of notifications. An
-// empty one asks which job the intake writes into.
+// IntakeRequest is the intake's event when it is not a batch of notifications.
+// An empty one asks which job the intake writes to.
 type IntakeRequest struct {
-	// Open begins that job, unless it runs, with Cutoff; Token is that of
+	// Open begins that job with Cutoff, unless it is running; Token is that of
 	// ledger.Start.
 	Open   bool      `json:"open,omitempty"`
 	Token  string    `json:"token,omitempty"`
@@ -64,7 +64,7 @@ type IntakeRequest struct {
 	Objects []Named `json:"objects,omitempty"`
 }
 
-// Named is an object that somebody names. What is left out is asked of the
+// Named is an object that somebody names. What is left out is looked up in the
 // bucket.
 type Named struct {
 	Key     string `json:"key"`
@@ -80,7 +80,7 @@ type IntakeAnswer struct {
 	Run    int          `json:"run,omitempty"`
 	State  ledger.State `json:"state,omitempty"`
 	Cutoff time.Time    `json:"cutoff,omitzero"`
-	// Bucket and Prefix are what the intake takes notifications of.
+	// Bucket and Prefix are where the intake takes notifications from.
 	Bucket string `json:"bucket"`
 	Prefix string `json:"prefix"`
 	// Refused is why nothing is taken in: the stack's reports would be read again.
@@ -91,7 +91,7 @@ type IntakeAnswer struct {
 // Taken is what became of a named object.
 type Taken struct {
 	Key  string  `json:"key"`
-	Unit unit.ID `json:"unit,omitempty"` // that it went into
+	Unit unit.ID `json:"unit,omitempty"` // the one that it went into
 	// Ignored is why it is not read, a reason of events: repeated, excluded and
 	// the like.
 	Ignored string `json:"ignored,omitempty"`

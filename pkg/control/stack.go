@@ -2,8 +2,8 @@ package control
 
 import "cmp"
 
-// Stack says where the parts of a deployed stack are that commands ask. "" is
-// what is not known.
+// Stack says where the parts of a deployed stack are. "" is a part that is not
+// known.
 type Stack struct {
 	Table         string // of the ledger
 	FeedURL       string // of the feed's queue
@@ -13,10 +13,10 @@ type Stack struct {
 	Finalizer     string
 	Intake        string
 	IntakeARN     string // of the queue that buckets notify
-	Rule          string // of EventBridge, that leads to it
+	Rule          string // EventBridge rule that leads to that queue
 }
 
-// Or fills in from other what s leaves open.
+// Or returns s with its empty fields filled from other.
 func (s Stack) Or(other Stack) Stack {
 	return Stack{
 		Table:         cmp.Or(s.Table, other.Table),
@@ -46,7 +46,7 @@ func Outputs(value func(key string) string) Stack {
 	}
 }
 
-// Environment reads a stack from the variables that its functions have.
+// Environment reads a stack from the environment variables of its functions.
 func Environment(value func(name string) string) Stack {
 	return Stack{
 		Table:         value("JOB_TABLE"),

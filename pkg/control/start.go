@@ -14,13 +14,13 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// StartOptions say what a run reads, where that is not what the lister's own
-// pipeline file says. The zero value is that file's source.
+// StartOptions say what a run reads, if that differs from what the lister's own
+// pipeline file says. The zero value reads that file's source.
 type StartOptions struct {
 	Selection
 	TaskToken string // of the Step Functions task that waits for the run; "": none
-	// Token names this start: the same token is the same run. "": one that is
-	// new with each call of Start.
+	// Token identifies this start: the same token is the same run. "": each call of
+	// Start is a new one.
 	Token string
 }
 
@@ -30,13 +30,13 @@ type Started struct {
 	Run   int
 	State ledger.State
 	// Later is why the lister could not be called to list the run. The schedule
-	// calls it, within a minute.
+	// calls it within a minute.
 	Later error
 }
 
 // Start starts the job's next run and has it listed; job "" is the one that the
-// lister's pipeline file names. What the lister refuses,
-// such as a job that is running, is a *FunctionError in its own words.
+// lister's pipeline file names. What the lister refuses, such as a job that is
+// running, is a *FunctionError in the lister's own words.
 func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Started, error) {
 	if c.opt.Functions == nil || c.opt.Lister == "" {
 		return Started{}, starting(job, errors.New("the stack names no lister function"))
@@ -72,7 +72,7 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 	return s, nil
 }
 
-// starting says what failed, unless the lister's own words do.
+// starting puts what failed before err, unless the lister's own words do.
 func starting(job string, err error) error {
 	do := strings.TrimSpace("start job " + job)
 	if strings.HasPrefix(err.Error(), do) {
@@ -81,7 +81,7 @@ func starting(job string, err error) error {
 	return fmt.Errorf("%s: %w", do, err)
 }
 
-// queue hands a function a request and does not wait for what it does with it.
+// queue gives a function a request and does not wait for what it does with it.
 func (c *Control) queue(ctx context.Context, function string, request any) error {
 	payload, err := json.Marshal(request)
 	if err != nil {
@@ -90,7 +90,8 @@ func (c *Control) queue(ctx context.Context, function string, request any) error
 	return again(ctx, func() error { return c.opt.Functions.Queue(ctx, function, payload) })
 }
 
-// again makes a call of a function until it is answered: a few times at most.
+// again repeats a call of a function, a few times at most, until it is
+// answered.
 func again(ctx context.Context, call func() error) error {
 	p := backoff.Policy{Base: time.Second, Max: 4 * time.Second, Retries: 4}
 	return backoff.Retry(ctx, p, func(err error) bool {

@@ -1,11 +1,12 @@
 // Package cut decides, before objects are packed, which of them are read in
 // ranges: it looks at their first bytes, pinned.
 //
-// It is not the packer, which says where ranges begin and end, nor a detector of
-// formats: whoever reads the objects says what of a beginning can be cut.
+// It is neither the packer, which places the ranges, nor a format detector:
+// whoever reads the objects supplies the judge of their first bytes.
 //
-// The law: content decides, not a name or a label, and a fault that may pass
-// decides nothing, since ranges and whole objects are different units (INV-3).
+// The law: content decides, never a name or a label, and a transient fault
+// decides nothing: ranges and whole objects are different units, so a guess
+// would break INV-3.
 package cut
 
 import (
@@ -22,8 +23,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// AtOnce is how many looks a caller should take at a time, so that requests and
-// memory are bounded.
+// AtOnce is how many calls of Look a caller should make at a time, to bound
+// requests and memory.
 const AtOnce = 16
 
 // Options say what is cut and how. The zero value cuts nothing.
@@ -35,11 +36,11 @@ type Options struct {
 	// codec.HeadBytes.
 	Head int64
 	// Cuttable judges the first bytes of an object that would be cut. It may be
-	// called concurrently. nil: what is plain by content may be cut.
+	// called concurrently. nil: an object with plain content may be cut.
 	Cuttable func(head []byte) bool
 }
 
-// Judge looks at objects.
+// Judge decides which objects are read in ranges.
 type Judge struct {
 	opener object.Opener
 	opts   Options
@@ -65,10 +66,10 @@ func (j *Judge) Candidate(o unit.Object) bool {
 	return j.opts.Cut != nil && o.Size > plan.Target(j.opts.Target) && o.ETag != ""
 }
 
-// Look says how a candidate is cut; nil: it is not. An object that cannot be
-// read is not cut: the reader meets the same fault, and its report is where it
-// belongs. The errors are those of the context, failure.Job, and with
-// object.ErrNoAnswer what may pass.
+// Look reads the first bytes of a candidate and returns how it is cut, nil if
+// it is not. An object that cannot be read is not cut: the reader will meet the
+// same fault and report it. Look itself fails only with ctx's error, with
+// failure.Job, or with object.ErrNoAnswer, which may pass.
 func (j *Judge) Look(ctx context.Context, o unit.Object) (*plan.Cut, error) {
 	head, err := j.head(ctx, o)
 	switch {
@@ -87,7 +88,7 @@ func (j *Judge) head(ctx context.Context, o unit.Object) ([]byte, error) {
 	if err == nil {
 		_, err = io.ReadFull(in, head)
 	}
-	if cerr := in.Close(); err == nil { // where o changed meanwhile, head is of no version
+	if cerr := in.Close(); err == nil { // o changed meanwhile: head belongs to no version
 		err = cerr
 	}
 	return head, err

@@ -13,8 +13,8 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// text is a JSON string; anything else is taken for "". So a field that another
-// service uses for something of its own spoils nothing.
+// text is a JSON string; any other value is read as "", so that a field that
+// another service uses differently does not fail the decoding.
 type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -46,8 +46,8 @@ type envelope struct {
 	S3ObjectKey json.RawMessage `json:"s3ObjectKey"`
 }
 
-// Decode reads the body of a message. An error says why none of it can be
-// understood.
+// Decode reads the body of a message. It fails only if nothing in it can be
+// understood; a single bad record is returned with its Err.
 func Decode(body []byte) ([]Record, error) {
 	switch {
 	case len(body) > MaxBytes:
@@ -107,8 +107,8 @@ func decodeSNS(e *envelope, wrapped bool) ([]Record, error) {
 // given reports whether a field is there.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 
-// fields names some of the fields of a JSON object, so that who reads the dead
-// letter may know whose it is.
+// fields names some of the fields of a JSON object, so that whoever reads the
+// dead letter can tell where it is from.
 func fields(body []byte) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil || len(all) == 0 {

@@ -1,14 +1,14 @@
-// Package event reads the notifications that S3 sends of its objects, by
-// whichever way they came: directly, through SNS or through EventBridge.
+// Package event decodes S3's event notifications, whether they come directly,
+// through SNS or through EventBridge.
 //
-// It is pure, and no judge of what is wanted: buckets, prefixes and repetitions
-// are its callers' matter.
+// It is pure, and does not decide what is wanted: buckets, prefixes and
+// duplicates are the caller's business.
 //
-// The law: every record of a body comes back, once, in its order, as exactly one
-// of three: an object that was created, something to be ignored, or bad, with the
-// reason; what is bad of one record spoils no other. A key comes back as the
-// object is named: S3 encodes keys as forms do, also within SNS, and EventBridge
-// does not, so they are decoded once or not at all.
+// The law: every record of a body comes back once, in order, as exactly one of
+// an object that was created, something to ignore, or bad, with the reason; a
+// bad record affects no other. A key comes back as the object is named: S3
+// encodes keys like form values, within SNS too, and EventBridge does not, so
+// they are decoded once or not at all.
 package event
 
 import (
@@ -29,21 +29,21 @@ type Record struct {
 	Name      string // of the event, as ObjectCreated:Put or Object Created
 	Bucket    string
 	Key       string
-	Size      int64  // bytes; -1 where the event does not tell
-	ETag      string // with its quotes; "" where the event does not tell
-	Version   string // version id; "" where the bucket keeps none
+	Size      int64  // bytes; -1 if the event does not say
+	ETag      string // with its quotes; "" if the event does not say
+	Version   string // version id; "" in a bucket without versioning
 	Sequencer string // see CompareSequencers
 	Time      time.Time
 
-	// Ignored is why nothing is to be read: Test or NotCreated. Then only Name,
-	// Bucket and Time are told, as far as the event does. "" for an object that
-	// was created.
+	// Ignored is why there is nothing to read, Test or NotCreated; "" for an
+	// object that was created. If set, only Name, Bucket and Time are, as far
+	// as the event has them.
 	Ignored failure.Reason
 	// Err is why the record is bad.
 	Err error
 
 	raw    []byte // as it came
-	single bool   // raw is a body
+	single bool   // raw is a whole body
 }
 
 // Body is a notification that holds this record alone.
@@ -58,9 +58,9 @@ func (r *Record) Body() []byte {
 }
 
 // CompareSequencers orders two events of one key: the later one has the greater
-// sequencer. They are hexadecimal numbers of unlike length, the shorter one to be
-// filled up with zeros on its right. Those of different keys mean nothing to each
-// other, and an event without one is taken for the earliest.
+// sequencer. Sequencers are hexadecimal numbers of various lengths; the shorter
+// one is padded with zeros on its right. Those of different keys cannot be
+// compared, and an event without one counts as the earliest.
 func CompareSequencers(a, b string) int {
 	for i := range max(len(a), len(b)) {
 		x, y := digit(a, i), digit(b, i)

@@ -28,7 +28,8 @@ func decodeEventBridge(e *envelope, body []byte) ([]Record, error) {
 	if e.Source != "aws.s3" {
 		return nil, fmt.Errorf("an EventBridge event of %q, not of S3", short(string(e.Source)))
 	}
-	// Of calls that a trail recorded there may be no end, and none says what it made.
+	// Calls that a trail recorded may be endless, and none says what it
+	// created.
 	if !strings.HasPrefix(string(e.DetailType), "Object ") {
 		return nil, fmt.Errorf("an EventBridge event %q: let the rule match %q", short(string(e.DetailType)), objectCreated)
 	}

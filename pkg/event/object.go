@@ -11,8 +11,8 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// object takes what is told of the object, the key decoded, or says what is bad
-// about it. The bucket is there.
+// object sets what the event says of the object, the key being decoded already,
+// or returns what is wrong with it.
 func (r *Record) object(key string, size json.RawMessage, etag, version, sequencer text) (err error) {
 	switch {
 	case r.Bucket == "":
@@ -33,7 +33,7 @@ func (r *Record) object(key string, size json.RawMessage, etag, version, sequenc
 		return fmt.Errorf("key %q: %w", short(key), err)
 	}
 	r.Key, r.Sequencer = key, string(sequencer)
-	if version != "null" { // which is how an object is called that a bucket had before it kept versions
+	if version != "null" { // the version id of objects from before the bucket had versioning
 		r.Version = string(version)
 	}
 	return nil
@@ -51,9 +51,9 @@ func sizeOf(raw json.RawMessage) (int64, error) {
 	return n, nil
 }
 
-// Quote gives an ETag the quotes that events and people leave out: they are part
-// of it everywhere else, and so of what is claimed and asked for. It fails where no
-// request could carry it.
+// Quote adds the quotes around an ETag that events and people leave out:
+// everywhere else, and so in claims and requests, they are part of it. It fails
+// if no request could carry the ETag.
 func Quote(etag string) (string, error) {
 	bare := etag
 	if n := len(etag); n >= 2 && etag[0] == '"' && etag[n-1] == '"' {

@@ -11,7 +11,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// s3Record is a record as S3 writes it, and what is compatible with it.
+// s3Record is a record as S3 and compatible stores write it.
 type s3Record struct {
 	Version text            `json:"eventVersion"`
 	Source  text            `json:"eventSource"`
@@ -34,7 +34,8 @@ type s3Entity struct {
 }
 
 func decodeS3(raw json.RawMessage) ([]Record, error) {
-	// One by one, so that what holds more than it may takes no memory for it.
+	// One by one, so that a body with too many records takes no memory for
+	// them.
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return nil, errors.New("field Records is not an array")
@@ -64,7 +65,7 @@ func (r *Record) fromS3(raw json.RawMessage) error {
 	}
 	r.Size = -1
 	r.Name, r.Time = string(s.Name), timeOf(s.Time)
-	// What is compatible with S3 names itself in the place of aws.
+	// Compatible stores put their own name in the place of aws.
 	if s.Source != "" && !strings.HasSuffix(string(s.Source), ":s3") {
 		return fmt.Errorf("a record of %q is none of S3", short(string(s.Source)))
 	}

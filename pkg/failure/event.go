@@ -1,6 +1,6 @@
 package failure
 
-// Reasons of an event that nothing is read for.
+// Reasons why nothing is read for an event.
 const (
 	UnparsableEvent Reason = "unparsable_event" // refused: a dead letter of the intake
 	Test            Reason = "test"             // says only that a notification was configured
@@ -10,7 +10,7 @@ const (
 	Excluded        Reason = "excluded"
 	Directory       Reason = "directory"
 	Empty           Reason = "empty"
-	Repeated        Reason = "repeated"      // a unit has the object version
-	Overwritten     Reason = "overwritten"   // another version took the place of this one before anything was known of it
+	Repeated        Reason = "repeated"      // a unit has this object version already
+	Overwritten     Reason = "overwritten"   // another version replaced this one before anything was known of it
 	BeforeCutoff    Reason = "before_cutoff" // a listed job reads the object
 )

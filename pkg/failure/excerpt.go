@@ -2,9 +2,8 @@ package failure
 
 import "strings"
 
-// Excerpt is what an error shows of a text that is not ours, and so may be long
-// and whatever else: all of it, or so many bytes and a mark that more follows,
-// without half a character.
+// Excerpt shortens a text that is not ours for an error: to so many bytes,
+// without half a character, and a mark that more follows.
 func Excerpt(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

@@ -1,10 +1,12 @@
-// Package feed is the contract of the transport of units: at least once, in
+// Package feed is the contract for the transport of units: at least once, in
 // any order, each delivery with a receipt and a count, dead letters at a cap.
 //
-// It is no memory: what a feed lost is open in the ledger, and sent again.
+// A feed is not a job's memory: what it loses is open in the ledger, and is sent
+// again.
 //
 // The law: while the feed lives, a message that Send took is delivered until a
-// handler acks it, or until its deliveries reach the cap and it is a dead letter.
+// handler acks it, or until its deliveries reach the cap and it becomes a dead
+// letter.
 package feed
 
 import (
@@ -18,10 +20,10 @@ import (
 // Message is a unit on its way: its id and its encoded descriptor.
 type Message struct {
 	ID   unit.ID
-	Job  string // fairness: no job starves another
+	Job  string // for fairness: no job starves another
 	Body []byte
-	// Probe: the job is halted because its sink is down, and this unit goes out
-	// to see whether it still is.
+	// Probe: the job is halted because its sink is down, and this unit is sent to
+	// see whether it still is.
 	Probe bool
 }
 
@@ -29,28 +31,29 @@ type Message struct {
 type Sender interface {
 	// Send returns nil once the feed holds every message durably. After an
 	// error any of them may be in the feed: the caller sends all of them again,
-	// and a unit that is in the feed twice is delivered twice. A feed of bounded
-	// size waits for room.
+	// and a unit that is in the feed twice is delivered twice. A feed of
+	// bounded size blocks until there is room.
 	Send(ctx context.Context, ms ...Message) error
 }
 
 // Delivery is one hand-over of a message.
 type Delivery struct {
 	Message
-	// Receives is the number of deliveries of this message, this one included.
-	// It is at least right: feeds may count one too many, never one too few.
+	// Receives is the number of deliveries of this message, including this one.
+	// It is never too low; a feed may count one too many.
 	Receives int
 	// Cap is the number of deliveries after which the feed gives the message up.
 	Cap int
 	// Extend keeps the message from being delivered again for d from now. It is
-	// nil where the feed needs no renewing.
+	// nil if the feed needs no renewing.
 	Extend func(ctx context.Context, d time.Duration) error
 }
 
-// Handler processes one delivery. nil acks it. An error fails it: it is
-// delivered again after the delay that the error carries (RetryAfter), or moved
-// to the dead letters after the delivery numbered Cap. A handler that returns
-// because ctx ended fails its delivery too, and that is not an attempt.
+// Handler processes one delivery. Returning nil acks it. Returning an error
+// fails it: the message is delivered again after the delay that the error
+// carries (RetryAfter), or becomes a dead letter after delivery number Cap. A
+// handler that returns because ctx ended fails its delivery too, but that is
+// not an attempt.
 type Handler func(ctx context.Context, d Delivery) error
 
 // Depth counts a feed's messages.
@@ -61,11 +64,11 @@ type Depth struct {
 // Empty reports whether nothing is left to deliver.
 func (d Depth) Empty() bool { return d.Ready+d.Delayed+d.InFlight == 0 }
 
-// DeadLetter is a message given up.
+// DeadLetter is a message that the feed gave up.
 type DeadLetter struct {
 	Message
 	Receives int
-	Err      error // of the last delivery; nil where the feed does not keep it
+	Err      error // of the last delivery; nil if the feed does not keep it
 }
 
 type delayedError struct {
@@ -75,10 +78,10 @@ type delayedError struct {
 
 func (e *delayedError) Unwrap() error { return e.error }
 
-// RetryAfter gives err the delay after which its message is due again.
+// RetryAfter returns err with the delay after which its message is due again.
 func RetryAfter(err error, d time.Duration) error { return &delayedError{err, d} }
 
-// Delay is the delay that err carries, 0 if none.
+// Delay returns the delay that err carries; 0: none.
 func Delay(err error) time.Duration {
 	if e, ok := errors.AsType[*delayedError](err); ok {
 		return e.delay

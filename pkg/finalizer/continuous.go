@@ -8,18 +8,17 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// shortest is the least time that what goes through a job is measured by.
+// shortest is the shortest time over which a job's throughput is measured.
 const shortest = 30 * time.Second
 
-// mind looks after a continuous job. It has no end to prove: there is only what
-// is due, in the order that a look at a listed one has, and then the units that
-// nobody works on, each by itself.
-func (s *Shared) mind(ctx context.Context, meta ledger.Meta) error {
-	l := &look{Shared: s, meta: meta}
+// continuous looks after a continuous job. There is no end to prove: what is due is
+// done, in the same order as for a listed job, and then the units that nobody
+// works on are settled, one by one.
+func (l *look) continuous(ctx context.Context) error {
 	if err := l.measure(ctx); err != nil {
 		return err
 	}
-	if meta.Halt != nil {
+	if l.meta.Halt != nil {
 		return l.probe(ctx)
 	}
 	if err := errors.Join(l.todos(ctx), l.keys(ctx), l.sweep(ctx)); err != nil {
@@ -28,8 +27,8 @@ func (s *Shared) mind(ctx context.Context, meta ledger.Meta) error {
 	return l.stale(ctx)
 }
 
-// measure writes down what went through the job since the last look. Two that
-// are close together measure nothing; the second one leaves all as it is.
+// measure records what went through the job since the last look. Looks that are
+// close together measure nothing: the second one leaves everything as it is.
 func (l *look) measure(ctx context.Context) error {
 	if err := l.glance(ctx); err != nil {
 		return err

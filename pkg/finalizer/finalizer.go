@@ -1,16 +1,15 @@
 // Package finalizer ends jobs: it proves from the ledger alone that a run is
-// complete, or that it has failed, writes the verdict and reports it. Of jobs
-// that outlive their feed (Shared) it also sends what is due again, and it gives
-// up what nobody works on any more. A continuous job it only looks after: there is
+// complete, or that it has failed, writes the verdict and reports it. For jobs
+// that outlive their feed (Shared) it also sends what is due again, and gives up
+// what nobody works on any more. A continuous job is only looked after: there is
 // nothing to prove, and it ends when it is cancelled.
 //
-// It is no queue's reader and moves no bytes. It never goes by what a queue
-// counts, and it trusts no clock but that of its own schedule.
+// It reads no queue and moves no bytes. It never relies on what a queue counts,
+// and it trusts no clock but that of its own schedule.
 //
 // The law: a verdict is proved under the generation that was read before, so a
-// unit that leaves dead in between makes it void; and a job stays live until
-// its verdict was reported, so that a crash anywhere is made good by the next
-// look.
+// unit that leaves dead in between voids it; and a job stays live until its
+// verdict was reported, so that the next look makes up for a crash anywhere.
 package finalizer
 
 import (
@@ -22,7 +21,8 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// Finalizer proves. Its methods may be called concurrently and repeated.
+// Finalizer proves and reports jobs that end with their process. Its methods may be
+// called concurrently, and again.
 type Finalizer struct {
 	ledger ledger.Prover
 }
@@ -61,9 +61,10 @@ func read(ctx context.Context, l ledger.Prover, job string) (ledger.Meta, error)
 	return meta, nil
 }
 
-// prove ends the job as meta has it, if its items bear that out, and reports
-// whether it did. With settled nobody works on the run any more: a unit that the
-// ledger should hold and does not will not turn up, and fails the job.
+// prove ends the job that meta describes, if its items bear that out, and
+// reports whether it did. settled says that nobody works on the run any more: a
+// unit that the ledger should hold and does not will not turn up then, and
+// fails the job.
 func prove(ctx context.Context, l ledger.Prover, meta ledger.Meta, settled bool) (bool, error) {
 	if !meta.Listed {
 		return false, nil
@@ -82,8 +83,8 @@ func prove(ctx context.Context, l ledger.Prover, meta ledger.Meta, settled bool)
 	}
 }
 
-// conclude writes the verdict, unless the job moved on from meta: whoever moved
-// it proves again.
+// conclude writes the verdict and reports whether it stands. It does not if the
+// job moved on from meta: whoever moved it proves again.
 func conclude(ctx context.Context, l ledger.Prover, meta ledger.Meta, s ledger.State) (bool, error) {
 	err := l.Conclude(ctx, meta.Job, meta.Run, meta.Generation, s)
 	if errors.Is(err, ledger.ErrState) {

@@ -12,10 +12,10 @@ import (
 // finish reports an ended job and takes it off the live ones.
 //
 // The order: the report, then its marker, so that the marker never stands alone;
-// then the announcement, so that who is told finds both; the live item last, for
-// a live item of an ended job is what brings the next tick back here. A crash
-// before that repeats everything: the report is written over by its like, and
-// who is told may be told twice.
+// then the announcement, so that whoever is told finds both; the live item last,
+// because the live item of an ended job is what brings the next tick back here. A
+// crash before that repeats everything: the report is replaced by its equal, and
+// whoever is told may be told twice.
 func (s *Shared) finish(ctx context.Context, job string) error {
 	meta, err := read(ctx, s.ledger, job)
 	if err != nil || !meta.State.Ended() {

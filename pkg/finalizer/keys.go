@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// keys has what is current under overwritten keys claimed and sent. One that
-// cannot be keeps no other from it.
+// keys has what is current under overwritten keys claimed and sent. A key that
+// fails does not keep the others from it.
 func (l *look) keys(ctx context.Context) error {
 	if l.opt.Take == nil {
 		return nil
@@ -43,9 +43,10 @@ func (l *look) keys(ctx context.Context) error {
 	return nil
 }
 
-// take takes the objects of some todos, and says which have to come again. A todo
-// is removed after that and at the number that was read, so that one that a reader
-// put meanwhile stays; after a crash between the two the claims know it.
+// take takes the objects of some todos; again is why some of them have to come
+// again. A todo is removed after that, and only at the number that was read, so
+// that one that a reader put meanwhile stays; after a crash between the two,
+// the claims recognise the object.
 //
 // A version that is not there any more was replaced or deleted before anyone
 // claimed it: what replaced it sends an event, which no claim swallows.

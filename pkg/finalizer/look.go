@@ -14,55 +14,59 @@ type look struct {
 	*Shared
 	now  time.Time
 	meta ledger.Meta
-	// seen is what the counters said, still how long they have said so, by the
-	// clock of the looks; stood: the last look saw the same.
-	seen  ledger.Progress
-	still time.Duration
-	stood bool
+	seen ledger.Progress // what the counters say
+	// watch is what looks remember of the job; stood, whether the last look at a
+	// listed job saw the same as this one.
 	watch ledger.Watch
+	stood bool
 }
 
-// look does what is due of a job.
-//
-// The order: a verdict before anything is sent, since of a run that is at its
-// end nothing is due. A halt before sends, since a reader acks whatever it gets
-// of a halted job. Todos and the sends that were asked for before settling,
-// since a unit that is due and was not sent is not quiet. Each effect is written
-// down only after it was had, so a crash repeats it: a lister is started twice, a
-// unit is in the feed twice. Only what must not be repeated for ever is written
-// down before: that a re-send is counted, and whose turn it is as a probe.
-func (s *Shared) look(ctx context.Context, job string) error {
+// visit does what is due for a job.
+func (s *Shared) visit(ctx context.Context, job string) error {
 	meta, err := read(ctx, s.ledger, job)
 	if err != nil {
 		return err
 	}
-	if meta.State.Ended() {
+	l := &look{Shared: s, meta: meta}
+	switch {
+	case meta.State.Ended():
 		return s.finish(ctx, job)
-	}
-	if meta.Continuous {
-		return s.mind(ctx, meta)
+	case meta.Continuous:
+		return l.continuous(ctx)
 	}
 	listErr := s.list(ctx, meta) // keeps nothing that is published from being read
-	l := &look{Shared: s, meta: meta}
-	if err := l.observe(ctx); err != nil {
-		return errors.Join(listErr, err)
-	}
-	if ended, err := l.verdict(ctx); err != nil || ended {
-		return errors.Join(listErr, err)
-	}
-	if meta.Halt != nil {
-		return errors.Join(listErr, l.probe(ctx))
-	}
-	if err := errors.Join(l.todos(ctx), l.sweep(ctx)); err != nil {
-		return errors.Join(listErr, err)
-	}
-	return errors.Join(listErr, l.settle(ctx))
+	return errors.Join(listErr, l.listed(ctx))
 }
 
-// list starts a lister where none holds the lease. That the clock of whoever
-// wrote the lease is another does no harm: of two listers, one is refused. A sink
-// that is down keeps nothing from being listed: the units that are open may all
-// be done before the halt is cleared, and then only new ones can be its probes.
+// listed looks after a listed job.
+//
+// The order: a verdict before any send, because nothing is due for a run that is at
+// its end. The halt before sends, because a reader acks whatever it gets of a
+// halted job. Todos and the sends that were asked for before settling, because a
+// unit that is due and was not sent is not quiet. Each effect is recorded only
+// after it took place, so a crash repeats it: a lister is started twice, a unit is
+// in the feed twice. Only what must not be repeated forever is recorded before: the
+// count of a re-send, and whose turn it is as a probe.
+func (l *look) listed(ctx context.Context) error {
+	if err := l.observe(ctx); err != nil {
+		return err
+	}
+	if ended, err := l.verdict(ctx); err != nil || ended {
+		return err
+	}
+	if l.meta.Halt != nil {
+		return l.probe(ctx)
+	}
+	if err := errors.Join(l.todos(ctx), l.sweep(ctx)); err != nil {
+		return err
+	}
+	return l.settle(ctx)
+}
+
+// list starts a lister if none holds the lease. The lease was written by
+// another clock, which does no harm: of two listers, one is refused. A sink
+// that is down does not stop the listing: the units that are open may all be
+// done before the halt is cleared, and then only new ones can be its probes.
 func (s *Shared) list(ctx context.Context, meta ledger.Meta) error {
 	if s.opt.List == nil || meta.State != ledger.Listing || meta.Halt != nil && !meta.Halt.SinkDown() || meta.Leased.After(time.Now()) {
 		return nil
@@ -73,9 +77,9 @@ func (s *Shared) list(ctx context.Context, meta ledger.Meta) error {
 	return nil
 }
 
-// observe finds out since when the counters stand where they are. Only the
-// times of looks are compared, none that a reader wrote, so no clock's skew
-// shortens the window. A run or generation that is new begins anew.
+// observe finds out since when the counters stand where they are. It compares
+// only the times of looks, none that a reader wrote, so no clock's skew
+// shortens the window. A new run or generation begins anew.
 func (l *look) observe(ctx context.Context) error {
 	if err := l.glance(ctx); err != nil {
 		return err
@@ -83,7 +87,6 @@ func (l *look) observe(ctx context.Context) error {
 	w := l.watch
 	l.stood = w.Run == l.meta.Run && w.Generation == l.meta.Generation && w.Beat == l.seen.Beat && !w.Since.IsZero()
 	if l.stood && !l.now.Before(w.Since) {
-		l.still = l.now.Sub(w.Since)
 		return nil
 	}
 	l.watch = ledger.Watch{
@@ -93,8 +96,11 @@ func (l *look) observe(ctx context.Context) error {
 	return l.remember(ctx)
 }
 
-// glance reads what the counters say and what the last look left. The time is
-// read last: a look that took its time would begin the window earlier than one
+// still is for how long the counters of a listed job stand where they are.
+func (l *look) still() time.Duration { return l.now.Sub(l.watch.Since) }
+
+// glance reads what the counters say and what the last look recorded. The time
+// is read last: otherwise a slow look would begin the window earlier than one
 // that has begun it anew meanwhile.
 func (l *look) glance(ctx context.Context) (err error) {
 	if l.seen, err = l.progress(ctx, l.meta); err != nil {
@@ -122,17 +128,17 @@ func (l *look) remember(ctx context.Context) error {
 	return nil
 }
 
-// restart begins the window anew, once a look.
+// restart begins the window anew, once per look.
 func (l *look) restart(ctx context.Context) error {
 	if l.watch.Since.Equal(l.now) {
 		return nil
 	}
-	l.watch.Since, l.still = l.now, 0
+	l.watch.Since = l.now
 	return l.remember(ctx)
 }
 
-// verdict tries the proof where it may succeed, and reports the job that it
-// ended.
+// verdict tries the proof if it may succeed. If that ends the job, it reports
+// it and returns true.
 func (l *look) verdict(ctx context.Context) (bool, error) {
 	if !l.meta.Listed || !l.seen.Settled() && !l.behind() {
 		return false, nil
@@ -151,20 +157,22 @@ func (l *look) verdict(ctx context.Context) (bool, error) {
 	return false, l.remember(ctx)
 }
 
-// fewUnits is how many units the counters may lack for a proof at every look.
+// fewUnits is how many units the counters may lack for a proof to be tried at
+// every look.
 const fewUnits = 16
 
-// behind reports whether counters that do not agree may be behind the items, as
-// a crash leaves them: they stand still. A proof reads every item, so they get
-// one. A unit may become done without a count after that: then the next ones
-// come each minute within the first window, where only few units are lacking,
-// and else once a window.
+// behind reports whether counters that do not add up may be behind the items,
+// as after a crash: they stand still. A proof reads every item, so they get
+// one. A unit may become done without being counted after that. Further proofs
+// come each minute within the first window if only few units are lacking, and
+// otherwise once per window.
 func (l *look) behind() bool {
 	if !l.stood {
 		return false
 	}
-	if l.still < l.opt.Window {
+	still := l.still()
+	if still < l.opt.Window {
 		return !l.watch.Proved || l.seen.Planned-l.seen.Done-l.seen.Dead <= fewUnits
 	}
-	return !l.watch.Proved || l.still%l.opt.Window < time.Minute
+	return !l.watch.Proved || still%l.opt.Window < time.Minute
 }

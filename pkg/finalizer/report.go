@@ -11,8 +11,8 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// compose says what the run of meta did. Nothing that it keeps grows with the
-// run but a few bytes for each unit that is not done.
+// compose reports what the run of meta did. It keeps nothing that grows with
+// the run, except a few bytes for each unit that is not done.
 func compose(ctx context.Context, l ledger.Prover, meta ledger.Meta) (*report.Report, error) {
 	census, err := l.Prove(ctx, meta.Job, meta.Run)
 	if err != nil {
@@ -52,7 +52,7 @@ func compose(ctx context.Context, l ledger.Prover, meta ledger.Meta) (*report.Re
 	return r, nil
 }
 
-// head is the part that meta and the proof give.
+// head is the part of the report that follows from meta and the proof.
 func head(meta ledger.Meta, census ledger.Census) *report.Report {
 	inv, c := meta.Inventory, census.Counts
 	r := &report.Report{
@@ -94,7 +94,7 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 	return r
 }
 
-// failed is why the job failed.
+// failed says why the job failed.
 func failed(r *report.Report, meta ledger.Meta) string {
 	u := r.Units
 	lost := u.Planned - u.Done - u.Dead - u.Missing
@@ -112,7 +112,7 @@ func failed(r *report.Report, meta ledger.Meta) string {
 	}
 }
 
-// cost is nil where no function worked on the job.
+// cost is what the job cost on functions; nil if none worked on it.
 func cost(r *report.Report, memoryTime int64) *report.Cost {
 	if memoryTime == 0 {
 		return nil
@@ -143,8 +143,8 @@ func dead(i ledger.Item) report.Dead {
 	return d
 }
 
-// missing is why an open unit is not read: what stopped its job, while that is
-// not given up.
+// missing is why an open unit was not read: what halted its job, unless the job
+// has ended.
 func missing(meta ledger.Meta) failure.Reason {
 	if meta.Halt != nil && !meta.State.Ended() {
 		return meta.Halt.Reason

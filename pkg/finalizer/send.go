@@ -10,13 +10,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// What goes out in one call, so that what waits to be sent is bounded.
+// Limits of one send, so that what waits to be sent is bounded.
 const (
 	batchUnits = 100
 	batchBytes = 1 << 20
 )
 
-// batch is what waits to be sent of a job.
+// batch holds the messages of a job that wait to be sent.
 type batch struct {
 	messages []feed.Message
 	bytes    int
@@ -49,9 +49,9 @@ func (l *look) message(id unit.ID, body []byte) feed.Message {
 	return feed.Message{ID: id, Job: l.meta.Job, Body: body}
 }
 
-// todos sends what is due again. A todo is removed after its send and at the
-// number that was sent, so one that a reader put meanwhile stays. One that
-// cannot be read keeps no other from being sent.
+// todos sends what is due again. A todo is removed after its send, and only at
+// the number that was sent, so that one that a reader put meanwhile stays. A
+// unit that cannot be read keeps no other from being sent.
 func (l *look) todos(ctx context.Context) error {
 	var (
 		b      batch
@@ -96,8 +96,8 @@ func (l *look) todos(ctx context.Context) error {
 	return errors.Join(append(unread, err)...)
 }
 
-// sent removes todos. What is on its way is given the window to arrive; in a
-// continuous job each unit has one of its own.
+// sent removes todos. What is on its way is given a window to arrive; in a
+// continuous job each unit has its own.
 func (l *look) sent(ctx context.Context, todos []ledger.Todo) error {
 	if len(todos) == 0 {
 		return nil
@@ -115,9 +115,9 @@ func (l *look) sent(ctx context.Context, todos []ledger.Todo) error {
 	return nil
 }
 
-// sweep sends every open unit, if that was asked for. What is said to be met is
-// the request as it was read before, so one that comes meanwhile is not lost.
-// A sweep that is cut off is repeated whole.
+// sweep sends every open unit, if that was asked for. It records as carried out
+// the request that was read before, so one that comes meanwhile is not lost. A
+// sweep that is cut off is repeated whole.
 func (l *look) sweep(ctx context.Context) error {
 	if l.meta.Ask == l.meta.Swept {
 		return nil
@@ -148,18 +148,18 @@ func (l *look) sweep(ctx context.Context) error {
 	return nil
 }
 
-// errFound ends a walk over items.
+// errFound ends a walk over items early.
 var errFound = errors.New("found")
 
-// probe sends one open unit of a job whose sink is down, to see whether it still
-// is: each time the next one, for a unit that is bad itself finds nothing out.
-// Whose turn it was is written down before the send, so that one whose message
-// cannot be made does not keep the turn.
+// probe sends one open unit of a job whose sink is down, to see whether it
+// still is. It takes the next unit each time, because one that is bad itself
+// finds nothing out. Whose turn it was is recorded before the send, so that a
+// unit whose message cannot be made does not keep the turn.
 func (l *look) probe(ctx context.Context) error {
 	if !l.meta.Halt.SinkDown() {
 		return nil
 	}
-	id, err := l.turnOf(ctx)
+	id, err := l.nextProbe(ctx)
 	if err != nil || id == "" {
 		return err
 	}
@@ -176,9 +176,9 @@ func (l *look) probe(ctx context.Context) error {
 	return l.send(ctx, &batch{messages: []feed.Message{m}})
 }
 
-// turnOf is the first open unit after the last probe, or else the first; "" if
-// none is open.
-func (l *look) turnOf(ctx context.Context) (unit.ID, error) {
+// nextProbe is the first open unit after the last probe, or else the first one; ""
+// if none is open.
+func (l *look) nextProbe(ctx context.Context) (unit.ID, error) {
 	var first, next unit.ID
 	passed := false
 	err := l.ledger.Unfinished(ctx, l.meta.Job, l.meta.Run, func(i ledger.Item) error {

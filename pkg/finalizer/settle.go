@@ -1,46 +1,48 @@
 package finalizer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxCrashed is how many units one settling gives up: it has to remember them.
+// maxCrashed is how many units one settling gives up: it keeps them in memory.
 const maxCrashed = 10_000
 
-// quiet is what is open of a run that nobody works on.
+// quiet is the open units of a run that nobody works on.
 type quiet struct {
 	crashed []ledger.Item // at their last delivery, maxCrashed at most
-	more    bool          // there are others
+	more    bool          // more have crashed than that
 	waiting int           // not at their last delivery
 }
 
 // settle decides on the units of a run that nobody works on: whoever did would
-// have touched the counters. Units at their last delivery crashed, the others
-// are sent again, a few times, and then the job fails and names them.
+// have touched the counters. Units at their last delivery have crashed. The
+// others are sent again, a few times; after that the job fails and names them.
 //
-// It rests while something keeps units from being worked on that is no fault of
-// theirs: a halt, a send that is due, a backlog in the feed.
+// It rests while something that is not the units' fault keeps them from being
+// worked on: a halt, a send that is due, a backlog in the feed.
 func (l *look) settle(ctx context.Context) error {
-	if !l.meta.Listed || l.still < l.opt.Window {
+	if !l.meta.Listed || l.still() < l.opt.Window {
 		return nil
 	}
-	if starved, err := l.starved(ctx); err != nil || starved {
-		return err
+	// A feed that has not been empty for longer than it keeps a message holds
+	// nothing of this run.
+	if l.still() < l.opt.Retention {
+		if starved, err := l.starved(ctx); err != nil || starved {
+			return err
+		}
 	}
 	q, err := l.open(ctx)
 	if err != nil {
 		return err
 	}
-	// The counters are read after the items: if these had begun to move while
-	// they were queried, those show it, and everything is dropped.
+	// The counters are read again after the items: if work began while the items
+	// were queried, the counters show it, and nothing is decided.
 	moved, err := l.moved(ctx)
 	if err != nil || moved {
 		return err
@@ -68,10 +70,9 @@ func (l *look) settle(ctx context.Context) error {
 	return l.finish(ctx, l.meta.Job)
 }
 
-// starved reports whether units may still be waiting for their turn. A feed that
-// is not empty for longer than it keeps a message holds none of them.
+// starved reports whether units may be waiting in the feed for their turn.
 func (l *look) starved(ctx context.Context) (bool, error) {
-	if l.opt.Empty == nil || l.still >= l.opt.Retention {
+	if l.opt.Empty == nil {
 		return false, nil
 	}
 	empty, err := l.opt.Empty(ctx)
@@ -81,7 +82,7 @@ func (l *look) starved(ctx context.Context) (bool, error) {
 	return !empty, nil
 }
 
-// open finds what is open.
+// open finds the open units.
 func (l *look) open(ctx context.Context) (q quiet, err error) {
 	err = l.ledger.Unfinished(ctx, l.meta.Job, l.meta.Run, func(i ledger.Item) error {
 		switch {
@@ -111,7 +112,7 @@ func (l *look) moved(ctx context.Context) (bool, error) {
 	return p.Beat != l.seen.Beat || overtaken, err
 }
 
-// overtaken reports whether the job is no more as the look found it.
+// overtaken reports whether the job is no longer as the look found it.
 func (l *look) overtaken(ctx context.Context) (bool, error) {
 	meta, err := read(ctx, l.ledger, l.meta.Job)
 	if err != nil {
@@ -120,11 +121,11 @@ func (l *look) overtaken(ctx context.Context) (bool, error) {
 	return !same(meta, l.meta) || meta.Halt != nil || meta.Ask != l.meta.Ask, nil
 }
 
-// crashed is the detail of such a unit.
+// crashed is the detail of a unit that crashed.
 const crashed = "its last delivery ended with no word of the reader: out of memory or time, or its process was killed"
 
-// giveUp marks a unit dead that nobody works on. The serial is the one that was
-// read: a reader that woke since keeps its unit.
+// giveUp marks a unit dead that nobody works on. It uses the serial that was
+// read: a reader that has woken since keeps its unit.
 func (l *look) giveUp(ctx context.Context, i ledger.Item, why failure.Reason, detail string) error {
 	c, err := l.cause(ctx, i, why, detail)
 	if err != nil {
@@ -143,34 +144,23 @@ func (l *look) giveUp(ctx context.Context, i ledger.Item, why failure.Reason, de
 
 // cause says what of a unit was not delivered.
 func (l *look) cause(ctx context.Context, i ledger.Item, why failure.Reason, detail string) (ledger.Cause, error) {
-	c := ledger.Cause{Reason: why, Detail: detail, Record: -1}
 	body, err := l.ledger.Body(ctx, l.ref(i.ID))
 	if err != nil && !errors.Is(err, ledger.ErrNoUnit) {
-		return c, fmt.Errorf("read unit %s of job %s: %w", i.ID, l.meta.Job, err)
+		return ledger.Cause{}, fmt.Errorf("read unit %s of job %s: %w", i.ID, l.meta.Job, err)
 	}
-	c.Objects = []unit.Object{{Key: i.FirstKey}} // all that is known of one that is gone, or of another release
-	if u, err := unit.Decode(body); err == nil {
-		blame(&c, u, i)
+	u, err := unit.Decode(body)
+	if err != nil { // the body is gone, or from another release: all that is known is its first key
+		u = &unit.Unit{Objects: []unit.Object{{Key: i.FirstKey}}}
 	}
-	return c, nil
+	var bad []ledger.Fault
+	if err == nil && i.RestDone {
+		bad = i.Faults
+	}
+	return ledger.NewCause(why, detail, u, bad), nil
 }
 
-// blame names what of u is not in the sinks: its faulty members, where the rest
-// was delivered.
-func blame(c *ledger.Cause, u *unit.Unit, i ledger.Item) {
-	c.Objects = u.Objects
-	if !i.RestDone || len(i.Faults) == 0 {
-		return
-	}
-	slices.SortFunc(i.Faults, func(f, g ledger.Fault) int { return cmp.Compare(f.Member, g.Member) })
-	c.Objects, c.Faults, c.Record = nil, i.Faults, i.Faults[0].Record
-	for _, f := range i.Faults {
-		c.Objects = append(c.Objects, u.Objects[f.Member])
-	}
-}
-
-// resend asks for every open unit to be sent again, and sends them. No settling
-// comes before they went out, for a send that is due keeps it at rest.
+// resend counts a re-send of every open unit, and makes it. No settling comes
+// before they went out, because it rests while a send is due.
 func (l *look) resend(ctx context.Context, waiting int) error {
 	err := l.ledger.Resend(ctx, l.meta.Job, l.meta.Run, l.meta.Generation, l.meta.Resends)
 	if errors.Is(err, ledger.ErrState) { // another tick was first, or it moved on

@@ -324,7 +324,7 @@ func (s slow) Progress(ctx context.Context, job string, run int) (ledger.Progres
 	return s.Ledger.Progress(ctx, job, run)
 }
 
-func TestTicksAndTriggersAtOnce(t *testing.T) {
+func TestTicksAndTriggersAtOnceEndEveryJob(t *testing.T) {
 	w := newWorld(t)
 	w.opt.Resends = -1
 	jobs := strings.Fields("a b c d e f")

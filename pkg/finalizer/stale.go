@@ -12,13 +12,13 @@ import (
 // maxStale is how many units of a continuous job one look settles.
 const maxStale = 10_000
 
-// stale settles the units of a continuous job that nobody works on, each by
-// itself: whoever did would have touched it. One at its last delivery crashed,
-// another is sent again, a few times, and is then given up.
+// stale settles the units of a continuous job that nobody works on, one by one:
+// whoever did would have touched them. A unit at its last delivery has crashed;
+// any other is sent again, a few times, and is then given up.
 //
-// It rests, as settling does, for a window after all that is open was sent. And
-// while the feed is not empty a unit may be waiting in it, as long as the feed
-// keeps what it was sent.
+// It rests, as settle does, for a window after all that is open was sent. And
+// while the feed is not empty a unit may be waiting in it, for as long as the
+// feed keeps a message.
 func (l *look) stale(ctx context.Context) error {
 	if l.now.Sub(l.watch.Since) < l.opt.Window {
 		return nil
@@ -32,7 +32,7 @@ func (l *look) stale(ctx context.Context) error {
 	}
 	r := &repeats{look: l}
 	err := l.ledger.Stale(ctx, l.meta.Job, l.meta.Run, l.now.Add(-idle), func(i ledger.Item) error {
-		if r.seen == 0 { // seldom there is one: so it is asked only then
+		if r.seen == 0 { // stale units are rare, so this is checked only when there is one
 			switch overtaken, err := l.overtaken(ctx); {
 			case err != nil:
 				return err
@@ -70,12 +70,12 @@ type repeats struct {
 
 // settle gives a unit up or sends it again.
 //
-// That it is sent again is counted before it is. Counted after, a count that
-// cannot be written would have the unit sent each minute for ever, and of two
-// schedules both would send it. So one that was counted and not sent, because of
-// a crash between the two, waits for the next window, with one time less. The
-// count is also the last look at the item: what says that nobody works on it may
-// be some seconds old.
+// A re-send is counted before it is made. If it were counted after, a count
+// that cannot be written would have the unit sent each minute forever, and two
+// schedules would both send it. So a unit that was counted and not sent,
+// because of a crash between the two, waits for the next window with one try
+// less. The count is also the last look at the item: the word that nobody works
+// on it may be some seconds old.
 func (r *repeats) settle(ctx context.Context, i ledger.Item) error {
 	switch {
 	case i.Last:
@@ -93,7 +93,7 @@ func (r *repeats) settle(ctx context.Context, i ledger.Item) error {
 		return nil
 	}
 	err = r.ledger.Repeat(ctx, r.ref(i.ID), i.Repeats)
-	if errors.Is(err, ledger.ErrFenced) { // it is done meanwhile, or another schedule was first
+	if errors.Is(err, ledger.ErrFenced) { // it is done by now, or another schedule was first
 		return nil
 	}
 	if err != nil {

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// reserve is what a tick leaves of its time, to say what it did not do.
+// reserve is what a tick keeps of its time to say what it did not do.
 const reserve = 5 * time.Second
 
-// Tick looks at every live job once and does what is due of it. One job's error
-// keeps no other from its turn, nor does one that takes long: at most Jobs are
-// looked at at once, and where there are more, each may take half of the time
-// that is left. What is cut off there goes on with the next tick.
+// Tick looks at every live job once and does what is due for it. An error of
+// one job keeps no other from its turn, nor does a job that takes long: at most
+// Options.Jobs are looked at at a time, and if there are more, each may take
+// half of the time that is left. What is cut off there continues with the next
+// tick.
 //
-// The jobs are taken in an order of chance. No tick knows how far the last one
-// got, and by any order that is always the same the last ones might never be
-// reached; so each is the first as often as any other.
+// The jobs are taken in random order. No tick knows how far the last one got,
+// and in a fixed order the last jobs might never be reached; so each comes
+// first as often as any other.
 func (s *Shared) Tick(ctx context.Context) error {
 	jobs, err := s.ledger.Live(ctx)
 	if err != nil {
@@ -53,21 +54,21 @@ func (s *Shared) Tick(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// turn is one job's.
+// turn looks at one job. others says that jobs may be waiting for it.
 func (s *Shared) turn(ctx context.Context, job string, others bool) error {
 	if end, ok := ctx.Deadline(); ok && others {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
 		defer cancel()
 	}
-	err := s.look(ctx, job)
+	err := s.visit(ctx, job)
 	if err != nil {
 		s.opt.Log.Error("job not looked after", "job", job, "error", err)
 	}
 	return err
 }
 
-// within ends ctx some time before its deadline.
+// within returns ctx with a deadline that is earlier by the reserve.
 func within(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

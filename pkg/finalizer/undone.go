@@ -6,12 +6,12 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// maxUndone is how many keys are told apart.
+// maxUndone is how many keys are told apart, of dead units and of open ones.
 const maxUndone = 1 << 20
 
-// undone counts the objects of units that are not done, each once: the ranges of
-// one object are units of their own. A key takes the eight bytes of its hash. Of
-// more keys than maxUndone, those above it count once a unit.
+// undone counts the objects of units that are not done, each once, although the
+// ranges of one object are units of their own. It keeps eight bytes per key,
+// its hash. Objects beyond maxUndone keys count once per unit.
 type undone struct {
 	seed    maphash.Seed
 	failed  map[uint64]struct{} // of dead units
@@ -49,7 +49,7 @@ func (u *undone) open(i ledger.Item) {
 	}
 }
 
-// objects is how many failed, and how many else are not done.
+// objects returns how many objects failed, and how many others are not done.
 func (u *undone) objects() (failed, open int64) {
 	open = int64(len(u.waiting)) + u.more
 	for h := range u.waiting {

@@ -6,7 +6,7 @@ import "github.com/spate-go/spate/pkg/record"
 // first HeadBytes bytes until they are all there.
 type AutoFramer struct {
 	shapes [ByValue + 1]Framer
-	as     Framer // one of them; nil: not known yet
+	as     Framer // one of shapes; nil: not known yet
 }
 
 var _ Framer = (*AutoFramer)(nil)
@@ -39,8 +39,8 @@ func (f *AutoFramer) Blank() int64 {
 	return f.as.Blank()
 }
 
-// Reset starts another object at the byte offset at. Behind 0 only lines can be
-// begun with: what is no line has no place there that shows.
+// Reset starts another object at the byte offset at. Past 0 the object can only
+// be lines: no other shape can be entered in its middle.
 func (f *AutoFramer) Reset(at int64) {
 	f.as = nil
 	if at > 0 {

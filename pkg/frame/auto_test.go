@@ -26,7 +26,7 @@ func autoHarness() frametest.Harness {
 			}
 			return lineReference(true)(input, limit)
 		},
-		Inputs: append(slices.Clone(jsonInputs), lineInputs...),
+		Inputs: slices.Concat(jsonInputs, lineInputs, containerInputs),
 		Tokens: append(slices.Clone(jsonTokens), "{\"a\":1}\n", "text\n"),
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// JSONFramer makes records of the values in JSON text that is not one value a
-// line: JSONArray, JSONPath and JSON say which. Values are framed as they are
-// written, without the white space around them, whatever lines they stand on.
+// JSONFramer frames the values in JSON text that is not one value per line:
+// JSONArray, JSONPath and JSON say which values. They are framed as written,
+// without the white space around them, however many lines they span.
 //
-// They are looked into only as far as finding their ends takes, with brackets
-// and strings told apart: a fault inside an object, array or string is the
-// decoder's to find, and the record's alone. What no value can be found in ends
-// the object: text that ends early, a comma missing between two values, bytes
-// behind the last. Bytes of strings are kept, UTF-8 or not; a backslash before a
-// quote hides it wherever they stand. Nesting is counted and has no limit. A
-// byte order mark at offset 0 is dropped.
+// Values are scanned only as far as finding their ends requires, which is
+// brackets and strings: a fault inside an object, array or string is for the
+// decoder to find, and costs that record alone. A fault between values ends the
+// object: text that ends early, a missing comma, bytes after the last value.
+// Strings are kept byte for byte, UTF-8 or not; a backslash escapes a quote
+// wherever the two stand. Nesting is counted and has no limit. A byte order
+// mark at offset 0 is dropped.
 type JSONFramer struct {
 	limit int
 	path  [][]byte // keys to the array
@@ -34,8 +34,8 @@ type JSONFramer struct {
 
 	value value
 	use   use   // of value
-	then  state // behind value
-	seen  int   // how much of the next buffer value was scanned in
+	then  state // after value
+	seen  int   // how much of the next buffer was already scanned for value
 }
 
 var _ Framer = (*JSONFramer)(nil)
@@ -68,14 +68,14 @@ const (
 	asNull // a word that must be null
 )
 
-// JSONArray makes a record of every element of an array, and of further arrays
-// behind it. maxRecord is the limit in bytes; 0 means DefaultMaxRecord.
+// JSONArray frames every element of a top-level array, and of the arrays that
+// follow it. maxRecord is the limit in bytes; 0 means DefaultMaxRecord.
 func JSONArray(maxRecord int) *JSONFramer { return JSONPath(nil, maxRecord) }
 
-// JSONPath makes a record of every element of the array that the keys of path
-// lead to, from an object at the top, and of the one in each further object
-// behind it. Other members are passed over. An object without the array is an
-// error; null is an array of nothing. An empty path is JSONArray.
+// JSONPath frames every element of the array that the keys of path lead to in a
+// top-level object, and likewise in each object that follows. Other members are
+// skipped. An object without the array is an error; null counts as an empty
+// array. An empty path is JSONArray.
 func JSONPath(path []string, maxRecord int) *JSONFramer {
 	f := &JSONFramer{limit: limitOr(maxRecord)}
 	for _, k := range path {
@@ -85,8 +85,8 @@ func JSONPath(path []string, maxRecord int) *JSONFramer {
 	return f
 }
 
-// JSON makes a record of every value of those that follow one another, with or
-// without white space between them.
+// JSON frames every value of a sequence, with or without white space between
+// them.
 func JSON(maxRecord int) *JSONFramer {
 	f := &JSONFramer{limit: limitOr(maxRecord), loose: true}
 	f.Reset(0)
@@ -96,8 +96,8 @@ func JSON(maxRecord int) *JSONFramer {
 // Need is the buffer size from which Split always makes progress.
 func (f *JSONFramer) Need() int { return max(f.limit, f.longestKey(), len("null")) + lineEnd }
 
-// longestKey is the length from which a key as written is none of the path's:
-// an escape takes at most six bytes for one.
+// longestKey is the length beyond which a key as written cannot be one of the
+// path's: an escape takes at most six bytes for one.
 func (f *JSONFramer) longestKey() int {
 	n := 0
 	for _, k := range f.path {
@@ -106,7 +106,7 @@ func (f *JSONFramer) longestKey() int {
 	return 6*n + 2
 }
 
-// Blank is 0: white space is no record of JSON.
+// Blank is always 0: JSON has no blank records.
 func (f *JSONFramer) Blank() int64 { return 0 }
 
 // Reset starts another object at the byte offset at.
@@ -162,7 +162,7 @@ func (f *JSONFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record
 	return dst, pos, nil
 }
 
-// pause leaves a value that goes on behind buf and was scanned up to seen. It
+// pause suspends a value that continues past buf and was scanned up to seen. It
 // returns how much of buf need not be kept.
 func (f *JSONFramer) pause(buf []byte, pos, seen int) (int, error) {
 	n := len(buf) - pos
@@ -182,7 +182,7 @@ func (f *JSONFramer) pause(buf []byte, pos, seen int) (int, error) {
 	return pos, nil
 }
 
-// take deals with the value [pos, end).
+// take consumes the value [pos, end).
 func (f *JSONFramer) take(dst []record.Frame, buf []byte, pos, end int) ([]record.Frame, error) {
 	scalar := f.value.kind == scalarKind
 	f.value.kind, f.state = 0, f.then
@@ -224,13 +224,13 @@ func (f *JSONFramer) over(dst []record.Frame, end int) []record.Frame {
 	return append(dst, record.Frame{Start: end, End: end, Next: end, Oversize: true})
 }
 
-// want is the error of what is not there at pos.
+// want returns the error of something missing at pos.
 func (f *JSONFramer) want(what string, pos int) error {
 	return failure.Errorf(failure.Member, failure.Undecodable,
 		"frame json: want %s at offset %d, behind %s", what, f.base+int64(pos), f.soFar())
 }
 
-// cut is the error of text that ends before its time, if it does.
+// cut returns the error of text that ends early, or nil.
 func (f *JSONFramer) cut(end int) error {
 	if f.state == document && f.value.kind == 0 {
 		return nil

@@ -6,9 +6,10 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// row frames the objects and arrays that come next, as long as their ends are
-// quick to find, and returns how far that goes. It comes to what step, scan and
-// take come to, and leaves to them all that is not as usual.
+// row is the fast path: it frames the objects and arrays that come next, as
+// long as their ends are quick to find, and returns how far it came. The
+// outcome is that of step, scan and take, to which it leaves everything
+// unusual.
 func (f *JSONFramer) row(dst []record.Frame, w *window, pos int) ([]record.Frame, int) {
 	comma := f.state == separator
 	if !comma && !(f.loose && f.state == document) {
@@ -34,27 +35,27 @@ func (f *JSONFramer) row(dst []record.Frame, w *window, pos int) ([]record.Frame
 	}
 }
 
-// pair is a bracket that is open: what is behind it, and how many quotes before
-// that are escaped.
+// pair is an open bracket: the offset after it, and how many escaped quotes
+// come before that.
 type pair struct{ from, escaped int }
 
-// maxPairs is how deep brackets nest in what pairs is for.
+// maxPairs is the deepest nesting that pairs handles.
 const maxPairs = 4
 
-// pairs finds the end of an object or array from behind its first bracket on.
-// 0 says that it is not in the buffer, or that it takes scan to find it; then
-// w is as it was.
+// pairs finds the end of an object or array whose first bracket is before i. It
+// returns 0, with w unchanged, if the end is not in the buffer or only scan can
+// find it.
 //
-// It pairs all brackets of the kind, those in strings too, and counts the quotes
-// inside each pair. Where their number is even, both brackets are in strings or
-// both are not. As long as that holds of every pair, leaving out the brackets in
-// strings leaves out whole pairs: the last pair to close is the value with them
-// and without. It goes no further than the value's end: the bracket there is not
-// in a string, nor is then the one that it closes.
+// It pairs all brackets of one kind, even those in strings, and counts the
+// quotes inside each pair. An even number means that both brackets are in
+// strings or neither is. While that holds for every pair, ignoring the brackets
+// in strings ignores whole pairs: the last pair to close is the value with them
+// and without. It never runs past the value's end: the bracket there is not in
+// a string, nor, by the count, is the one that it closes.
 //
-// What costs is a search that ends at a find, for where it will end cannot be
-// foretold. So opening brackets are searched for only up to the next closing one,
-// where most often there is none.
+// What costs is a search that finds something, because where it ends cannot be
+// predicted. So opening brackets are searched for only up to the next closing
+// one, where mostly there is none.
 func (w *window) pairs(open byte, i int) int {
 	w.reach(i)
 	b, escape, escaped := w.b, w.escape, 0
@@ -94,8 +95,8 @@ func (w *window) pairs(open byte, i int) int {
 	}
 }
 
-// escapes goes on from an escape to the first at or behind at, and counts those
-// of quotes.
+// escapes advances from an escape to the first one at or after at, and counts
+// those of quotes.
 func (w *window) escapes(escape, escaped, at int) (int, int) {
 	for escape < at {
 		if w.b[escape+1] == '"' {

@@ -3,11 +3,11 @@ package frame
 import (
 	"bytes"
 
-	"github.com/spate-go/spate/pkg/reject"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
-// step deals with c, at pos: it moves on to what is expected behind c, or
-// starts a value that begins with it.
+// step consumes c, which is at pos: it moves to the state after c, or starts
+// the value that c begins.
 func (f *JSONFramer) step(c byte, pos int) error {
 	switch f.state {
 	case document:
@@ -106,7 +106,7 @@ func (f *JSONFramer) inObject(c byte, pos int) error {
 	return nil
 }
 
-// follow goes where the path leads, to a value that begins with c.
+// follow descends along the path into a value that begins with c.
 func (f *JSONFramer) follow(c byte, pos int) error {
 	last := f.level == len(f.path)-1
 	switch {
@@ -137,7 +137,7 @@ func (f *JSONFramer) shutObject(pos int) error {
 	return nil
 }
 
-// isMark reports whether c is one of the marks between values.
+// isMark reports whether c is punctuation that cannot begin a value.
 func isMark(c byte) bool { return c == ',' || c == ':' || c == ']' || c == '}' }
 
 // sameKey reports whether a key as written, without its quotes, means want.
@@ -145,6 +145,6 @@ func sameKey(written, want []byte) bool {
 	if bytes.IndexByte(written, '\\') < 0 {
 		return bytes.Equal(written, want)
 	}
-	meant, ok := reject.Unquote(bytes.Clone(written)) // clone: the key is not ours alone
+	meant, ok := jsontext.AppendUnescaped(nil, written)
 	return ok && bytes.Equal(meant, want)
 }

@@ -8,9 +8,9 @@ var quoteMark = []byte{'"'}
 // window is a buffer in which values are looked for, from front to back.
 type window struct {
 	b []byte
-	// escape is the first backslash, at or after the place that has been
-	// reached, which is not itself escaped; len(b): there is none. It is kept
-	// from value to value, for most buffers hold few.
+	// escape is the first unescaped backslash at or after the current position;
+	// len(b): there is none. It is kept from value to value, since most buffers
+	// hold few.
 	escape int
 }
 
@@ -24,14 +24,14 @@ func (w *window) next(c byte, i int) int {
 	return len(w.b)
 }
 
-// reach moves on to i, where nothing is escaped.
+// reach advances to i, which must not be escaped.
 func (w *window) reach(i int) {
 	if w.escape < i {
 		w.escape = w.next('\\', i)
 	}
 }
 
-// quotes counts the quotes in [i, j) that no backslash stands before.
+// quotes counts the unescaped quotes in [i, j).
 func (w *window) quotes(i, j int) int {
 	if i == j {
 		return 0
@@ -47,8 +47,8 @@ func (w *window) quotes(i, j int) int {
 	return n
 }
 
-// settled is how far the buffer was dealt with when all of it from i on was
-// scanned: without a backslash at its end, whose escape is to come.
+// settled is how much of the buffer was scanned, given that all of it from i on
+// was: a backslash at its end is not, since what it escapes is still to come.
 func (w *window) settled(i int) int {
 	if n := len(w.b); n > i && w.b[n-1] == '\\' {
 		run := len(w.b[i:]) - len(bytes.TrimRight(w.b[i:], `\`))
@@ -57,12 +57,12 @@ func (w *window) settled(i int) int {
 	return len(w.b)
 }
 
-// value is a JSON value of which the beginning was seen.
+// value is a JSON value whose beginning was seen.
 type value struct {
 	// kind is the first byte of an object, array or string, scalarKind of
 	// anything else, and 0 where there is no value.
 	kind   byte
-	quoted bool // at the place that has been reached, inside a nested string
+	quoted bool // the current position is inside a nested string
 	depth  int  // of brackets of the kind
 }
 
@@ -82,9 +82,10 @@ func valueOf(c byte) value {
 // scan looks for the end of the value from i on and returns it, or how far the
 // buffer was looked through.
 //
-// It looks for no more than the end needs: of an object the braces outside
+// It looks only for what the end requires: of an object the braces outside
 // strings, of an array the brackets, of a string the quote without a backslash
-// before it. So a fault inside a value stays inside it, for the decoder to find.
+// before it. So a fault inside a value stays inside it, for the decoder to
+// find.
 func (v *value) scan(w *window, i int) (end int, done bool) {
 	switch v.kind {
 	case '{', '[':
@@ -95,8 +96,8 @@ func (v *value) scan(w *window, i int) (end int, done bool) {
 	return w.scalar(i)
 }
 
-// nested scans an object or array. What is between two brackets is only
-// counted: an even number of quotes leaves a string as it was found.
+// nested scans an object or array. Between two brackets only quotes are
+// counted: an even number leaves the string state unchanged.
 func (v *value) nested(w *window, i int) (int, bool) {
 	open, shut := v.kind, v.kind+2 // as ASCII has them
 	w.reach(i)
@@ -111,7 +112,7 @@ func (v *value) nested(w *window, i int) (int, bool) {
 			return w.settled(from), false
 		}
 		if i = at + 1; v.quoted {
-			// A string may be full of brackets: go on behind it.
+			// A string may be full of brackets: skip to its end.
 			end, done := w.str(i)
 			if !done {
 				return end, false
@@ -174,8 +175,8 @@ func (w *window) space(i int) int {
 	return i
 }
 
-// isWord reports whether b, which is no string, array or object, can be a value
-// that stands alone: a word that JSON knows, or what a number is made of.
+// isWord reports whether b, which is not a string, array or object, can be a
+// value by itself: a word that JSON knows, or what a number is made of.
 func isWord(b []byte) bool {
 	switch string(b) {
 	case "true", "false", "null":

@@ -8,7 +8,7 @@ import (
 
 const (
 	lineFeed = '\n'
-	// lineEnd is what a longest record can have behind it: CR and LF.
+	// lineEnd is the most that can follow a record: CR and LF.
 	lineEnd = 2
 )
 
@@ -16,18 +16,19 @@ const (
 // the very end of the object, belongs to the line's end and not to the record.
 // A byte order mark at offset 0 is dropped. The last line needs no line feed.
 // All other bytes are kept as they are, NUL and invalid UTF-8 included. It
-// never fails.
+// never fails, but for NDJSON of what is a Container.
 type LineFramer struct {
 	limit     int
 	skipBlank bool
+	refuses   bool // containers
 	blank     int64
 
 	start start
 	// searched is how much of the next buffer is known to hold no line feed, so
 	// that a long line, which arrives piece by piece, is searched once only.
 	searched int
-	// inOver: the beginning of the current line was dealt with because it is
-	// over the limit; overBlank: all of that was white space.
+	// inOver: the beginning of the current line was consumed, because the line
+	// is over the limit; overBlank: all of that was white space.
 	inOver, overBlank bool
 }
 
@@ -37,10 +38,14 @@ var _ Framer = (*LineFramer)(nil)
 // bytes, without the line's end; 0 means DefaultMaxRecord.
 func Lines(maxRecord int) *LineFramer { return newLineFramer(maxRecord, false) }
 
-// NDJSON makes every line a record that is not empty or only space, tab and CR.
-// Such a line is blank however long it is: it has no index and Blank counts it.
-// The records are not looked into. maxRecord is as in Lines.
-func NDJSON(maxRecord int) *LineFramer { return newLineFramer(maxRecord, true) }
+// NDJSON makes every line a record, except those that are empty or only space,
+// tab and CR. Such a line is blank however long it is: it has no index and
+// Blank counts it. The records are not parsed. maxRecord is as in Lines.
+func NDJSON(maxRecord int) *LineFramer {
+	f := newLineFramer(maxRecord, true)
+	f.refuses = true
+	return f
+}
 
 func newLineFramer(limit int, skipBlank bool) *LineFramer {
 	f := &LineFramer{limit: limitOr(limit), skipBlank: skipBlank}
@@ -54,18 +59,28 @@ func (f *LineFramer) Delimiter() (byte, bool) { return lineFeed, true }
 
 // Need is the buffer size from which Split always makes progress. A byte order
 // mark fits too, for no limit is below 1.
-func (f *LineFramer) Need() int { return f.limit + lineEnd }
+func (f *LineFramer) Need() int {
+	if f.refuses {
+		return max(f.limit+lineEnd, ContainerBytes)
+	}
+	return f.limit + lineEnd
+}
 
 // Blank is the number of blank lines since Reset.
 func (f *LineFramer) Blank() int64 { return f.blank }
 
 // Reset starts another object at the byte offset at.
 func (f *LineFramer) Reset(at int64) {
-	*f = LineFramer{limit: f.limit, skipBlank: f.skipBlank, start: at == 0}
+	*f = LineFramer{limit: f.limit, skipBlank: f.skipBlank, refuses: f.refuses, start: at == 0}
 }
 
 // Split appends the records of the lines that are complete in buf.
 func (f *LineFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record.Frame, int, error) {
+	if bool(f.start) && f.refuses {
+		if more, err := refused(buf, final); more || err != nil {
+			return dst, 0, err
+		}
+	}
 	pos, wait := f.start.skip(buf, final)
 	if wait {
 		return dst, 0, nil
@@ -98,8 +113,8 @@ func (f *LineFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record
 	return dst, pos, nil
 }
 
-// line appends the frame of the line [pos, end), the end of one that began in
-// earlier buffers where inOver is set.
+// line appends the frame of the line [pos, end); if inOver is set, that is the
+// end of a line that began in earlier buffers.
 func (f *LineFramer) line(dst []record.Frame, buf []byte, pos, end, next int) []record.Frame {
 	over := f.inOver
 	if f.skipBlank && (!over || f.overBlank) && isBlank(buf[pos:end]) {

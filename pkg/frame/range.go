@@ -9,22 +9,22 @@ import (
 )
 
 // Range is a Framer for one byte range of an object: it emits the records whose
-// first byte is in the range, the last of them whole although it may end
-// behind it. Ranges that tile an object therefore share out its records, and
-// its blank lines, exactly.
+// first byte is in the range, the last of them whole even if it ends after the
+// range. Ranges that tile an object therefore share out its records, and its
+// blank lines, exactly.
 //
-// Whoever reads for it starts at the byte From, one before the range, because
-// only that byte tells whether a record begins with the range. It drops
-// everything through the first delimiter and ends with the first delimiter at
-// or after the range's last byte; it never looks at what follows, so io.EOF
-// comes as early as it can.
+// The caller starts reading at From, one byte before the range, because only
+// that byte tells whether a record begins with the range. It drops everything
+// through the first delimiter and ends with the first delimiter at or after the
+// range's last byte; it never looks at what follows, so io.EOF comes as early
+// as it can.
 type Range struct {
 	f          Framer
 	start, end int64
 	delimiter  byte
 
 	at       int64 // offset of the next buffer's first byte in the object
-	searched int64 // below this offset is no delimiter that ends the range
+	searched int64 // no delimiter before this offset ends the range
 	dropping bool
 	done     bool
 }
@@ -42,15 +42,16 @@ func InRange(f Framer, r unit.Range) *Range {
 // From is the offset in the object at which reading begins.
 func (x *Range) From() int64 { return max(x.start-1, 0) }
 
-// Reset starts the range anew at the byte offset at: From for its beginning. An
-// at behind that is where a record begins, the Next of one that was framed
-// before.
+// Reset starts the range over at the byte offset at. That is From for its
+// beginning; a later one must be where a record begins, the Next of an earlier
+// frame.
 func (x *Range) Reset(at int64) {
 	x.dropping = at < x.start
 	x.begin(at)
 }
 
-// begin goes on at the offset at: of a record, unless there is one to drop.
+// begin continues at the offset at, where a record begins unless one is being
+// dropped.
 func (x *Range) begin(at int64) {
 	x.f.Reset(at)
 	x.at = at
@@ -88,9 +89,9 @@ func (x *Range) Split(dst []record.Frame, buf []byte, final bool) ([]record.Fram
 	return dst, dropped + n, err
 }
 
-// drop returns how much of buf belongs to a record of the range before. A
-// delimiter behind the last byte but one is not looked for: no record could
-// begin in the range after it.
+// drop returns how much of buf belongs to a record of the previous range. It
+// looks no further than the last byte but one: after a later delimiter no
+// record could begin in the range.
 func (x *Range) drop(buf []byte) int {
 	within := int(min(int64(len(buf)), max(x.end-1-x.at, 0)))
 	n := within

@@ -8,13 +8,13 @@ import (
 	"github.com/spate-go/spate/pkg/reject"
 )
 
-// rejectLine is what a line may hold beside the record, in bytes.
+// rejectLine is what a line may hold besides the record, in bytes.
 const rejectLine = 64 << 10
 
-// RejectFramer makes records of the records that the lines of a rejects file
-// stand for. It makes them whole in the buffer, over the text that they stood
-// as. A line without one is an Oversize frame: its bytes are gone. A line that
-// is none of a rejects file ends the object, which names it.
+// RejectFramer frames the records that the lines of a rejects file hold. It
+// decodes each in place, over the text that encodes it. A line without a record
+// is an Oversize frame: its bytes are gone. A line that is not one of a rejects
+// file ends the object, and the error names it.
 type RejectFramer struct {
 	lines *LineFramer
 	limit int
@@ -23,12 +23,12 @@ type RejectFramer struct {
 
 var _ Framer = (*RejectFramer)(nil)
 
-// Rejects reads the files that records refused by a pipeline were written to,
-// so that they can be repaired and run again. maxRecord is the limit in bytes of
-// the record itself; 0 means DefaultMaxRecord.
+// Rejects frames the files of records that a pipeline refused, so that they can
+// be repaired and run again. maxRecord is the limit in bytes of the record
+// itself; 0 means DefaultMaxRecord.
 func Rejects(maxRecord int) *RejectFramer {
 	limit := limitOr(maxRecord)
-	return &RejectFramer{lines: NDJSON(reject.MaxGrowth*limit + rejectLine), limit: limit}
+	return &RejectFramer{lines: newLineFramer(reject.MaxGrowth*limit+rejectLine, true), limit: limit}
 }
 
 // Need is the buffer size from which Split always makes progress.
@@ -44,7 +44,7 @@ func (f *RejectFramer) Reset(at int64) {
 }
 
 // Split appends the records of the lines that are complete in buf, and rewrites
-// those lines. It takes one line after the other, so that nothing behind a fault
+// those lines. It takes one line after the other, so that nothing after a fault
 // is counted.
 func (f *RejectFramer) Split(dst []record.Frame, buf []byte, final bool) ([]record.Frame, int, error) {
 	for pos := 0; ; {

@@ -2,8 +2,8 @@ package frame
 
 import "bytes"
 
-// DefaultMaxRecord is the limit of a record where a constructor is given none,
-// in bytes.
+// DefaultMaxRecord is the size limit of a record, in bytes, where a constructor
+// is given 0.
 const DefaultMaxRecord = 16 << 20
 
 func limitOr(maxRecord int) int {
@@ -15,8 +15,8 @@ func limitOr(maxRecord int) int {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// start is true while an object's first bytes are to come: a byte order mark
-// may stand there.
+// start is true until an object's first bytes were seen: a byte order mark may
+// stand there.
 type start bool
 
 // skip returns where the object's text begins in buf, or that this cannot be

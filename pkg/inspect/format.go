@@ -27,12 +27,10 @@ const (
 // formatOf guesses the format of content that begins with head, and returns what
 // frames it, nil for nothing.
 func formatOf(head []byte) (string, frame.Framer) {
-	switch {
-	case bytes.HasPrefix(head, []byte("Obj\x01")):
-		return avro, nil
-	case bytes.HasPrefix(head, []byte("PAR1")):
-		return parquet, nil
-	case bytes.IndexByte(head[:min(len(head), 512)], 0) >= 0:
+	if name := frame.Container(head); name != "" {
+		return name, nil
+	}
+	if bytes.IndexByte(head[:min(len(head), 512)], 0) >= 0 {
 		return binary, nil
 	}
 	switch frame.Detect(head) {

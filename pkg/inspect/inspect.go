@@ -1,8 +1,8 @@
 // Package inspect says what an object is: what its name and metadata promise,
 // what its content is, and how its first records look.
 //
-// It decides nothing for a job: codecs and framers do, and what it calls a guess
-// is theirs where they have one. It reads the beginning of an object and no more.
+// It decides nothing for a job: codecs and framers do, and where they have a
+// verdict its guess is theirs. It reads only the beginning of an object.
 //
 // The law: what is printed of an object's content is bounded and holds no control
 // characters, for it ends up on terminals.
@@ -25,15 +25,15 @@ import (
 type Options struct {
 	Records     int // how many; 0 means 3
 	RecordBytes int // shown of each; 0 means 200
-	// Each is given every record of the beginning that is whole, and must not
-	// keep it. Nil: nobody is.
+	// Each, if not nil, is called with every complete record of the beginning,
+	// and must not keep it.
 	Each func(record []byte)
 }
 
 // readBytes of an object, decompressed, are enough to tell.
 const readBytes = 1 << 20
 
-// Metadata is what a store says of an object beside its pin.
+// Metadata is what a store says about an object besides its pin.
 type Metadata struct {
 	ContentType, ContentEncoding string
 	StorageClass                 string
@@ -47,12 +47,12 @@ type Finding struct {
 	LastModified time.Time   `json:"last_modified,omitzero"`
 	StorageClass string      `json:"storage_class,omitempty"`
 	Label        Description `json:"label"`   // by name and metadata
-	Content      Description `json:"content"` // "" where it could not be told
+	Content      Description `json:"content"` // "" if it is not known
 	// Mismatches are where label and content differ.
 	Mismatches []string `json:"mismatches"`
 	// Records are the first ones, shortened and escaped.
 	Records []string `json:"records"`
-	// Problem is why no more of the content could be told.
+	// Problem is why no more of the content could be read.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -62,8 +62,8 @@ type Description struct {
 	Format      string `json:"format"`
 }
 
-// Object looks at o, pinned, through from. The error is of reading it; what is
-// wrong with its content is in the finding.
+// Object looks at o, pinned, through from. It fails only if o cannot be read;
+// what is wrong with its content is in the Finding.
 func Object(ctx context.Context, from object.Opener, o unit.Object, m Metadata, opt Options) (f *Finding, err error) {
 	f = &Finding{
 		Size: o.Size, ETag: o.ETag, Version: o.Version, LastModified: o.LastModified, StorageClass: m.StorageClass,
@@ -83,10 +83,13 @@ func Object(ctx context.Context, from object.Opener, o unit.Object, m Metadata, 
 	if src.err != nil {
 		return nil, src.err // of the store, not of the content
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		f.Problem = err.Error()
+	case len(head) == 0:
+		f.Problem = "it is empty"
 	}
-	if f.Content.Compression != "" {
+	if f.Content.Compression != "" && len(head) > 0 {
 		f.records(head, whole, Options{Records: cmp.Or(opt.Records, 3), RecordBytes: cmp.Or(opt.RecordBytes, 200), Each: opt.Each})
 	}
 	f.compare()

@@ -37,8 +37,8 @@ func (f *Finding) records(head []byte, whole bool, opt Options) {
 	}
 }
 
-// shown is b for a terminal: at most n bytes of it, and what is not to be printed
-// as an escape.
+// shown is b for a terminal: at most n bytes of it, with whatever cannot be
+// printed escaped.
 func shown(b []byte, n int) string {
 	var out strings.Builder
 	left := n

@@ -9,7 +9,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// batch is what came in together.
+// batch is the messages that came in together.
 type batch struct {
 	messages []message
 	wants    []*want // one for each object that is announced
@@ -22,8 +22,8 @@ type message struct {
 	told    []told
 	ignored []failure.Reason
 	bad     []refusal
-	objects int   // of told, that units are read for: once settled
-	err     error // it must come again
+	objects int   // of told, that went into units that were sent; set by settle
+	err     error // why the message must come again
 }
 
 // told is a record that announces an object.
@@ -38,7 +38,8 @@ type refusal struct {
 	err  error
 }
 
-// decode decodes messages, and leaves out what a look at the event is enough for.
+// decode decodes messages, and settles the records for which a look at the
+// event is enough.
 func (in *Intake) decode(ms []Message) *batch {
 	b := &batch{messages: make([]message, len(ms))}
 	for i := range ms {
@@ -64,9 +65,9 @@ func (in *Intake) decode(ms []Message) *batch {
 	return b
 }
 
-// announced is what an event asks for. When it was written stands for when the
-// object was: it is a moment later, and for one uploaded in parts after the whole
-// of it.
+// announced is what an event asks for. The event's time stands for when the
+// object was last modified: it is a moment later and, for an object uploaded in
+// parts, after the whole upload.
 func (in *Intake) announced(r *event.Record, receives int) *want {
 	w := &want{
 		Object:    unit.Object{Key: r.Key, Size: r.Size, ETag: r.ETag, Version: r.Version, LastModified: r.Time},
@@ -84,9 +85,9 @@ func (in *Intake) announced(r *event.Record, receives int) *want {
 	return w
 }
 
-// settle says of each message what became of its records, once all wants are
-// settled. An object that several records announce is that of the first whose
-// message is through; for the others it is a repetition.
+// settle decides for each message what became of its records, once all wants
+// are settled. An object that several records announce counts for the first one
+// whose message is through; for the others it is a repetition.
 func (b *batch) settle() {
 	for i := range b.messages {
 		m := &b.messages[i]
@@ -94,7 +95,7 @@ func (b *batch) settle() {
 			w := t.stands()
 			switch {
 			case w.err == nil:
-			case failure.Is(w.err, failure.Member): // no try to come fares better
+			case failure.Is(w.err, failure.Member): // no later try would fare better
 				m.bad = append(m.bad, refusal{t.record.Body(), w.err})
 			case m.err == nil:
 				m.err = w.err
@@ -133,8 +134,8 @@ func (b *batch) failed() []Failed {
 	return failed
 }
 
-// count counts what became of the messages that are through: what fails comes
-// again, and counts then.
+// count counts the records of the messages that are through. A message that
+// failed comes again, and counts then.
 func (in *Intake) count(b *batch, units int) {
 	in.metrics.units.Add(int64(units))
 	for i := range b.messages {
@@ -151,7 +152,7 @@ func (in *Intake) count(b *batch, units int) {
 	}
 }
 
-// log writes a line of the batch, and another one where it did not all go well.
+// log writes one line for the batch, and another one if some of it failed.
 func (in *Intake) log(ctx context.Context, b *batch, units int, err error) {
 	var objects, refused, failed int
 	ignored := map[failure.Reason]int{}

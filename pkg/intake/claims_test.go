@@ -210,7 +210,7 @@ func TestWhatWasOverwrittenUnreadMayBeTakenAgain(t *testing.T) {
 	})
 }
 
-func TestOneKeyManyTimesASecond(t *testing.T) {
+func TestAKeyPutManyTimesASecondIsReadInTheEnd(t *testing.T) {
 	w := newWorld(t)
 	in := w.intake(nil)
 	for i := range 300 {

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	atOnce = 8 // units that are entered side by side
-	// rounds bounds how often what others hold part of is packed anew. One round
-	// finds it and the next one enters the rest; more is for what others take
-	// meanwhile.
+	atOnce = 8 // units that are entered at a time
+	// rounds bounds how often objects are packed again because others hold some of
+	// them. One round finds that out and the next one enters the rest; further ones
+	// are for what others take meanwhile.
 	rounds = 6
 )
 
-// enter brings all of ws, which are distinct, into units of the run in m: into
-// new ones, which it enters and sends, or, where a claim is held, into the unit
-// that has it. It returns how many units it sent.
+// enter brings all of ws, which are distinct, into units of run m: into new
+// ones, which it enters and sends, or, where a claim is held, into the unit
+// that holds it. It returns how many units it sent.
 //
-// Each unit's effects come in one order. It is entered with its claims, in one
-// write, so that no crash leaves a claim on a unit that is not in the ledger, or
-// a unit whose objects another may claim. Then it is sent, with the others of its
-// round, for a send takes many. A crash, or an error, in between leaves it open
-// and unsent: the messages of its objects were not acked, come again, find the
-// claims held by it and send it; and were they lost too, the schedule finds it
-// open.
+// Each unit's effects come in one order. It is entered with its claims in one
+// write, so that no crash leaves a claim on a unit that is not in the ledger,
+// or a unit whose objects another may claim. Then it is sent, with the others
+// of its round, because a send takes many. A crash or an error in between
+// leaves it open and unsent: the messages of its objects were not acked, so
+// they come again, find the claims held by it and send it; and if they are lost
+// too, the schedule finds it open.
 func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent int, err error) {
 	var s sends
 	left := unsettled(ws)
@@ -62,12 +62,12 @@ func fatal(ws []*want) error {
 	return nil
 }
 
-// sends is what those who enter side by side have in common.
+// sends is what the goroutines share that enter units.
 type sends struct {
 	mu    sync.Mutex
-	new   []*group // that were entered and are to be sent; guarded by mu, as all below
+	new   []*group // entered and to be sent; guarded by mu, as all below
 	units int      // that were sent
-	moved bool     // the ledger said that the job is not as it was known
+	moved bool     // the ledger said that the job has moved on from what is known
 }
 
 func (s *sends) entered(g *group) {
@@ -88,15 +88,15 @@ func (s *sends) jobMoved() {
 	s.moved = true
 }
 
-// admit enters a group. What it leaves unsettled is held by others, as
-// its wants then say, or goes into the next round.
+// admit enters a group. A want that it leaves unsettled is held by others, and
+// then says so, or goes into the next round.
 //
 // Enter does not tell whether its unit was there before: the same object put
-// twice, alone each time, gives the same unit twice. Of that one only the ledger
-// knows what the first announcement said, whether it is done, and whether it was
-// overwritten, so it is looked for first; where it is there, it is as if others
-// held the claims. They are entered all the same: who entered the ranges of an
-// object may have ended before the claim.
+// twice, alone each time, gives the same unit twice. Only the ledger knows what
+// the first announcement of it said, whether it is done, and whether it was
+// overwritten, so the unit is looked up first; if it is there, this is as if
+// others held the claims. The claims are entered all the same: whoever entered
+// the ranges of an object may have died before claiming it.
 func (in *Intake) admit(ctx context.Context, m ledger.Meta, g *group, s *sends) {
 	_, err := in.lookUp(ctx, m, g.first().ID)
 	known := err == nil
@@ -104,11 +104,7 @@ func (in *Intake) admit(ctx context.Context, m ledger.Meta, g *group, s *sends) 
 		failAll(g.wants, err)
 		return
 	}
-	var held []ledger.Held
-	err = ledger.Retry(ctx, func() (err error) {
-		held, err = in.ledger.Enter(ctx, g.entry)
-		return err
-	})
+	held, err := ledger.Ask(ctx, func() ([]ledger.Held, error) { return in.ledger.Enter(ctx, g.entry) })
 	switch {
 	case errors.Is(err, ledger.ErrState):
 		s.jobMoved()
@@ -125,13 +121,9 @@ func (in *Intake) admit(ctx context.Context, m ledger.Meta, g *group, s *sends) 
 	}
 }
 
-// claimed reads the claim on w, which is there.
+// claimed reads the claim on w, which exists.
 func (in *Intake) claimed(ctx context.Context, m ledger.Meta, w *want) {
-	var h ledger.Held
-	err := ledger.Retry(ctx, func() (err error) {
-		h, err = in.ledger.Claimed(ctx, m.Job, w.id)
-		return err
-	})
+	h, err := ledger.Ask(ctx, func() (ledger.Held, error) { return in.ledger.Claimed(ctx, m.Job, w.id) })
 	if err != nil {
 		w.fail(fmt.Errorf("look up the claim on %q: %w", w.Key, err))
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// Message is a delivery of the queue that notifications go to.
+// Message is one delivery from the queue that notifications go to.
 type Message struct {
 	ID       string // of the message in its queue
 	Body     []byte
@@ -21,25 +21,25 @@ type Failed struct {
 	Err error
 }
 
-// Handle takes in the messages of one window together and returns those that must
-// come again; the others may be acked. A message is through when every record of
-// it is: what it announced is in units that were sent, or known not to be wanted,
-// or among the dead letters. A message fails for its own records alone, unless
-// the fault concerns the whole job.
+// Handle takes in the messages of one batching window together and returns
+// those that must come again; the others may be acked. A message is through
+// when each of its records is: what it announced is in units that were sent, or
+// is known not to be wanted, or is among the dead letters. A message fails only
+// for its own records, unless the fault concerns the whole job.
 func (in *Intake) Handle(ctx context.Context, ms []Message) []Failed {
 	b := in.decode(ms)
 	units, err := in.takeIn(ctx, b)
 	b.settle()
-	// Refused comes last: a message that fails for another record would be refused
-	// again each time.
+	// Refusing comes last: it would be repeated each time that the message fails for
+	// another of its records.
 	in.refuse(ctx, b)
 	in.count(b, units)
 	in.log(ctx, b, units, err)
 	return b.failed()
 }
 
-// clocks is how far those may differ that a cutoff and an event's time are read
-// from.
+// clocks is how far apart the clocks may be that a cutoff and an event's time
+// are read from.
 const clocks = time.Minute
 
 // takeIn brings what the batch announces into units.
@@ -54,10 +54,10 @@ func (in *Intake) takeIn(ctx context.Context, b *batch) (units int, err error) {
 		return 0, err
 	}
 	for _, w := range ws {
-		// A listed job reads what was last modified before the cutoff, which for an
-		// object uploaded in parts is when its upload began. The event comes later
-		// than that; so what is announced before the cutoff was modified before, and
-		// the minute is for clocks that differ.
+		// A listed job reads what was last modified before the cutoff; for an object
+		// uploaded in parts, that is when its upload began. The event comes later than
+		// that, so what is announced before the cutoff was modified before it. The
+		// minute is for clocks that differ.
 		if !w.LastModified.IsZero() && w.LastModified.Before(m.Cutoff.Add(-clocks)) {
 			w.ignore(failure.BeforeCutoff)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// repeat settles those of ws whose claims are held, unit by unit. What was
-// overwritten before it was read may be taken again, which is a unit of its own:
-// it is left for the next round, with the number of its take.
+// repeat settles those of ws whose claims are held, unit by unit. A version
+// that was overwritten before it was read may be taken again, in a unit of its
+// own: it is left for the next round, with the number of its take.
 //
-// Anything else that is claimed is in a unit, and so is read. Only where it was
-// announced before, to one who may have ended between entering the unit and
-// sending it, the unit is sent again if it is not done.
+// Anything else that is claimed is in a unit, and so will be read. That unit is
+// sent again only if it is not done and the object was announced before:
+// whoever took it then may have died between entering the unit and sending it.
 func (in *Intake) repeat(ctx context.Context, m ledger.Meta, ws []*want, s *sends) {
 	of := map[unit.ID][]*want{}
 	var units []unit.ID
@@ -25,7 +25,7 @@ func (in *Intake) repeat(ctx context.Context, m ledger.Meta, ws []*want, s *send
 		h := w.held
 		w.held = nil
 		switch {
-		case h == nil: // of a group that was not entered for the others' sake
+		case h == nil: // its group was not entered, because others hold some of it
 		case h.Overwritten:
 			w.Take = h.Take + 1
 		case !w.again:
@@ -41,8 +41,8 @@ func (in *Intake) repeat(ctx context.Context, m ledger.Meta, ws []*want, s *send
 	each(atOnce, units, func(id unit.ID) { in.resend(ctx, m, id, of[id], s) })
 }
 
-// resend sends what is open of a unit, and of the further ranges of its object if
-// it is the first of them, as the ledger has them.
+// resend sends what is open of a unit and, if it is the first range of an
+// object, of the other ranges, as the ledger has them.
 func (in *Intake) resend(ctx context.Context, m ledger.Meta, first unit.ID, ws []*want, s *sends) {
 	ids := in.parts(m, first, ws[0].Object)
 	open := make([]feed.Message, len(ids))
@@ -84,9 +84,9 @@ func (in *Intake) resend(ctx context.Context, m ledger.Meta, first unit.ID, ws [
 	}
 }
 
-// parts names the units that the claim on o, which names first, stands for: of an
-// object that was cut, all of its ranges. Where the target is another one than it
-// was then, it is first alone, and the schedule sends the others.
+// parts are the units that the claim on o, which names first, stands for: all
+// the ranges of an object that was cut. If the target has changed since, it is
+// first alone, and the schedule sends the others.
 func (in *Intake) parts(m ledger.Meta, first unit.ID, o unit.Object) []unit.ID {
 	var ids []unit.ID
 	for _, u := range in.ranges(m, o, in.opts.Cut) {
@@ -98,10 +98,9 @@ func (in *Intake) parts(m ledger.Meta, first unit.ID, o unit.Object) []unit.ID {
 	return ids
 }
 
-func (in *Intake) lookUp(ctx context.Context, m ledger.Meta, id unit.ID) (it ledger.Item, err error) {
-	err = ledger.Retry(ctx, func() (err error) {
-		it, err = in.ledger.Look(ctx, ledger.Ref{Job: m.Job, Run: m.Run, ID: id})
-		return err
+func (in *Intake) lookUp(ctx context.Context, m ledger.Meta, id unit.ID) (ledger.Item, error) {
+	it, err := ledger.Ask(ctx, func() (ledger.Item, error) {
+		return in.ledger.Look(ctx, ledger.Ref{Job: m.Job, Run: m.Run, ID: id})
 	})
 	if err != nil {
 		return it, fmt.Errorf("look up unit %s: %w", id, err)

@@ -2,19 +2,19 @@
 // it decodes notifications, leaves out what the job does not want, packs what
 // came in together, enters it in the ledger and sends it.
 //
-// It reads no object, except the first bytes of one that it would cut, and asks
-// for the sizes of those that were announced without. It is no lister: what is
-// not announced it does not find. Nor does it send what is due again later, which
-// is for the schedule.
+// It reads no object, except the first bytes of one that it would cut, and looks up
+// the sizes of those that were announced without one. It does not list: what is not
+// announced it does not find. Nor does it send what is due again later; the
+// schedule does.
 //
-// The law: every version of an object that is announced, by key and ETag, goes
-// into exactly one unit, however often and in whatever order its events come and
-// whatever fails meanwhile; again only when it was overwritten before it was read
-// and is current once more. A unit is in the ledger, with the claims on its
-// objects, before it is in the feed, and in the feed before the messages that
-// announced it are acked (INV-7). What is read of no event is counted by its
-// reason (INV-5), and what cannot be understood goes to dead letters of its own,
-// with a reason, and keeps nothing else waiting.
+// The law: every announced version of an object, by key and ETag, goes into
+// exactly one unit, however often and in whatever order its events come and
+// whatever fails meanwhile. It goes into another one only if it was overwritten
+// before it was read and has become current again. A unit is in the ledger, with
+// the claims on its objects, before it is in the feed, and in the feed before the
+// messages that announced it are acked (INV-7). An event of which nothing is read
+// is counted by its reason (INV-5). What cannot be understood goes to the intake's
+// own dead letters, with a reason, and keeps nothing else waiting.
 package intake
 
 import (
@@ -32,25 +32,26 @@ import (
 	"github.com/spate-go/spate/pkg/plan"
 )
 
-// Bucket is what an intake looks at.
+// Bucket is what an intake needs of the bucket whose objects are announced.
 type Bucket interface {
 	object.Opener
 	object.Stater
 }
 
-// Options tune an Intake. Job and Bucket are required; with no more it takes
-// everything and cuts nothing.
+// Options tune an Intake. Job and Bucket are required; with nothing else it
+// takes every object and cuts none.
 type Options struct {
 	Job         string
 	Bucket      string // as events and descriptors name it
 	Filter      plan.Filter
-	cut.Options // the bytes of a unit, and which objects over that are cut
-	// Start is what the job is opened with where nobody did before. Its Token is
+	cut.Options // how large a unit is, in bytes, and which larger objects are cut
+	// Start is what the job is opened with if nobody has opened it. Its Token is
 	// not used: an intake begins no run after one that ended.
 	Start ledger.Start
 	// Refuse puts a body that cannot be understood into the intake's own dead
-	// letters, and returns nil once they hold it. It may be called concurrently.
-	// nil: such a message fails, so that its queue gives it up in the end.
+	// letters, and returns nil once they hold it. It may be called
+	// concurrently. nil: such a message fails, and in the end its queue gives
+	// it up.
 	Refuse   func(ctx context.Context, body []byte, r failure.Reason, detail string) error
 	Log      *slog.Logger     // nil: nothing is logged
 	Registry *metric.Registry // nil counts into nothing
@@ -69,8 +70,8 @@ type Intake struct {
 
 	mu     sync.Mutex
 	meta   ledger.Meta // guarded by mu, as all below
-	read   time.Time   // when meta was; zero: never
-	opened bool        // the job was there once
+	read   time.Time   // when meta was read; zero: never
+	opened bool        // this process has seen the job
 }
 
 // New returns an intake of the objects in b that enters into l and sends to f.

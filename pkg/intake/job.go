@@ -10,13 +10,13 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// fresh is how old what is known of the job may be. It decides nothing that the
-// ledger does not check again, but for the cutoff, which does not change within a
-// run.
+// fresh is how old cached knowledge of the job may be. It decides nothing that
+// the ledger does not check again, except by the cutoff, which does not change
+// within a run.
 const fresh = 5 * time.Second
 
-// job returns what is known of the intake's job, at most that old, and opens it
-// where there is none. The error names what to do where units cannot be entered.
+// job returns the intake's job as it was at most age ago, and opens it if there
+// is none. If no units can be entered into it, the error says what to do.
 func (in *Intake) job(ctx context.Context, age time.Duration) (ledger.Meta, error) {
 	in.mu.Lock()
 	m, read, opened := in.meta, in.read, in.opened
@@ -35,21 +35,15 @@ func (in *Intake) job(ctx context.Context, age time.Duration) (ledger.Meta, erro
 	return m, usable(m)
 }
 
-// ask asks the ledger, which is told once in a process that the job should be
-// there, and again when it is not any more.
+// ask reads the job. Once per process, and whenever the job is gone, it opens
+// it.
 func (in *Intake) ask(ctx context.Context, opened bool) (m ledger.Meta, err error) {
 	name := in.opts.Job
 	if opened {
-		err = ledger.Retry(ctx, func() (err error) {
-			m, err = in.ledger.Meta(ctx, name)
-			return err
-		})
+		m, err = ledger.Ask(ctx, func() (ledger.Meta, error) { return in.ledger.Meta(ctx, name) })
 	}
 	if !opened || errors.Is(err, ledger.ErrNoJob) {
-		err = ledger.Retry(ctx, func() (err error) {
-			m, err = in.ledger.Open(ctx, name, in.opts.Start)
-			return err
-		})
+		m, err = ledger.Ask(ctx, func() (ledger.Meta, error) { return in.ledger.Open(ctx, name, in.opts.Start) })
 	}
 	switch {
 	case errors.Is(err, ledger.ErrState):
@@ -62,7 +56,8 @@ func (in *Intake) ask(ctx context.Context, opened bool) (m ledger.Meta, err erro
 
 const connect = "`spate bucket connect` begins its next run, and until then events wait in the intake's queue"
 
-// usable says why no units can be entered into a job.
+// usable returns an error that says why no units can be entered into a job, or
+// nil.
 func usable(m ledger.Meta) error {
 	switch {
 	case !m.Continuous:
@@ -78,15 +73,12 @@ func listed(job string, err error) error {
 		"job %s is one that lists, and takes no events: give the pipeline of the events another name: %w", job, err)
 }
 
-// renew asks for the job of m anew, because the ledger says that it moved on.
+// renew reads the job of m anew, because the ledger says that it moved on.
 func (in *Intake) renew(ctx context.Context, m ledger.Meta) (ledger.Meta, error) {
 	if m.Job == in.opts.Job {
 		return in.job(ctx, 0)
 	}
-	err := ledger.Retry(ctx, func() (err error) {
-		m, err = in.ledger.Meta(ctx, m.Job)
-		return err
-	})
+	m, err := ledger.Ask(ctx, func() (ledger.Meta, error) { return in.ledger.Meta(ctx, m.Job) })
 	if err != nil {
 		return m, err
 	}

@@ -25,8 +25,8 @@ func each[T any](n int, vs []T, do func(T)) {
 	_ = g.Wait() // do has no error
 }
 
-// stat looks up what was announced without a size or an ETag. S3 tells both of
-// all that was created; stores that are compatible with it may not.
+// stat looks up the objects that were announced without a size or an ETag. S3
+// tells both of everything that is created; compatible stores may not.
 func (in *Intake) stat(ctx context.Context, ws []*want) {
 	var unknown []*want
 	for _, w := range ws {
@@ -63,7 +63,7 @@ func (in *Intake) statOne(ctx context.Context, w *want) {
 	in.selects(w)
 }
 
-// look decides how what is large is cut.
+// look decides how large objects are cut.
 func (in *Intake) look(ctx context.Context, ws []*want) {
 	var large []*want
 	for _, w := range ws {

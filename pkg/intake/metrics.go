@@ -16,9 +16,6 @@ type metrics struct {
 }
 
 func newMetrics(r *metric.Registry, labels []metric.Label) metrics {
-	if r == nil {
-		r = new(metric.Registry)
-	}
 	m := metrics{
 		events:  r.Counter(metric.IntakeEvents, labels...),
 		objects: r.Counter(metric.IntakeObjects, labels...),

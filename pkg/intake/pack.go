@@ -8,22 +8,22 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxRanges bounds the units of one object, and so what an intake holds of it and
-// how long it is at it; the ranges of a larger object are longer.
+// maxRanges bounds the units of one object, and so the memory and the time that
+// an intake spends on it; a larger object has longer ranges.
 const maxRanges = 4096
 
-// group is what is entered at once: a unit and the objects in it, or the ranges
-// of one object.
+// group is what is entered with one call: a unit and the objects in it, or the
+// ranges of one object.
 type group struct {
-	wants []*want // as the claims of entry
+	wants []*want // in the order of entry.Claims
 	entry ledger.Entry
 }
 
 // first is the unit that the claims name.
 func (g *group) first() *ledger.Planned { return &g.entry.Units[0] }
 
-// pack packs what is left, which has no object twice. What cannot travel fails
-// by itself.
+// pack packs ws, which has no object twice. What cannot be encoded fails by
+// itself.
 func (in *Intake) pack(m ledger.Meta, ws []*want) []*group {
 	var groups []*group
 	whole := make(map[unit.ObjectID]*want, len(ws))
@@ -61,8 +61,8 @@ func (in *Intake) packing(m ledger.Meta) plan.Options {
 	return plan.Options{Job: m.Job, Run: m.Run, Bucket: in.opts.Bucket, Target: in.opts.Target, Origin: unit.FromEvent}
 }
 
-// ranges are the units of an object that is cut, in the order of their bytes. The
-// same object gives the same ones.
+// ranges are the units of an object that is cut, in the order of their bytes.
+// The same object always gives the same ones.
 func (in *Intake) ranges(m ledger.Meta, o unit.Object, c *plan.Cut) []*unit.Unit {
 	opts := in.packing(m)
 	opts.Target = max(plan.Target(opts.Target), (o.Size+maxRanges-1)/maxRanges)
@@ -77,8 +77,8 @@ func (in *Intake) ranges(m ledger.Meta, o unit.Object, c *plan.Cut) []*unit.Unit
 	return units
 }
 
-// newGroup makes an entry of units and the claims on what is in them; nil, and
-// the wants failed, if a unit cannot travel.
+// newGroup makes an entry of units and the claims on what is in them. If a unit
+// cannot be encoded, it fails the wants and returns nil.
 func newGroup(m ledger.Meta, ws []*want, units []*unit.Unit) *group {
 	g := &group{wants: ws, entry: ledger.Entry{Job: m.Job, Run: m.Run, Units: make([]ledger.Planned, len(units))}}
 	for i, u := range units {

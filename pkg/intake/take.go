@@ -11,24 +11,25 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Taken is what became of an object that was named.
+// Taken is what became of an object that somebody named.
 type Taken struct {
-	// Unit has the object; of one that was cut, its first range's. "" where none
+	// Unit holds the object; of one that was cut, its first range. "": no unit
 	// does.
 	Unit unit.ID
-	// Reason is why nothing was sent: repeated, where Unit is done or given up;
-	// or it is not an object of the source. "": Unit was sent.
+	// Reason is why nothing was sent: the object is repeated, and Unit is done
+	// or given up; or it is not an object of the source. "": Unit was sent.
 	Reason failure.Reason
-	// Err is why neither is so. failure.Member: there is no such object.
+	// Err is why the object could not be taken. failure.Member: there is no
+	// such object.
 	Err error
 }
 
-// Take brings objects that somebody named into units of the run in m, through the
-// same claims and packing as those that events announce, and says what became of
-// each. One without an ETag, or of a size below 0, is looked up by its key. What
-// is in a unit that is not done is sent again, so a Take may be repeated.
+// Take brings objects that somebody named into units of run m, through the same
+// claims and packing as announced objects, and says what became of each. An
+// object without an ETag, or with a size below 0, is looked up by its key. What
+// is in a unit that is not done is sent again, so Take may be repeated.
 //
-// The error is one that concerns all of the job; then no result counts.
+// The error is one that concerns the whole job; then no result counts.
 func (in *Intake) Take(ctx context.Context, m ledger.Meta, objects []unit.Object) ([]Taken, error) {
 	if err := usable(m); err != nil {
 		return nil, err
@@ -55,9 +56,10 @@ func (in *Intake) Take(ctx context.Context, m ledger.Meta, objects []unit.Object
 	return taken, nil
 }
 
-// named judges what somebody named.
+// named settles an object that somebody named, if it cannot be taken or is not
+// wanted.
 func (in *Intake) named(w *want) {
-	w.Take = 0 // is for the claims to say
+	w.Take = 0 // the claims decide
 	etag, err := event.Quote(w.ETag)
 	if w.ETag = etag; w.unknown() {
 		w.Size = -1
@@ -72,8 +74,9 @@ func (in *Intake) named(w *want) {
 	}
 }
 
-// take brings what is unsettled of ws into units of the run in m. What one object
-// is refused for, be it access, is in the way of none that came in with it.
+// take brings the unsettled ones of ws into units of run m. If one object is
+// refused, even for want of access, those that came in with it are taken all
+// the same.
 func (in *Intake) take(ctx context.Context, m ledger.Meta, ws []*want) (units int, err error) {
 	in.stat(ctx, unsettled(ws))
 	wanted := distinct(unsettled(ws))

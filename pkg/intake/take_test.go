@@ -104,6 +104,28 @@ func TestAVersionThatIsNamedAloneIsTheCurrentOneOrNone(t *testing.T) {
 	}
 }
 
+func TestAJobOtherThanTheIntakesOwnIsReadAgainByItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const other = "other-live"
+		stale, err := w.ledger.Open(t.Context(), other, ledger.Start{})
+		if err == nil {
+			err = w.ledger.Conclude(t.Context(), other, stale.Run, stale.Generation, ledger.Cancelled)
+		}
+		if err == nil {
+			_, err = w.ledger.Open(t.Context(), other, ledger.Start{Token: "next"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := w.put("p/a", "a", 9)
+		got, err := w.intake(&fault{op: "Meta", at: 1}).Take(t.Context(), stale, []unit.Object{o})
+		if err != nil || got[0].Err != nil || got[0].Unit == "" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 func TestATakeMayBeRepeated(t *testing.T) {
 	sweep(t, []string{"Open", "Claimed"}, func(t *testing.T, f *fault) {
 		w := newWorld(t)

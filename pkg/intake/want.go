@@ -14,28 +14,28 @@ import (
 type want struct {
 	unit.Object
 	sequencer string
-	// again: it was announced before, and whoever took it then may have ended
+	// again: it was announced before, and whoever took it then may have died
 	// before its unit was sent.
 	again bool
 
 	id   unit.ObjectID // set once the ETag is known
 	cut  *plan.Cut     // nil: it is read whole
-	held *ledger.Held  // who has it; nil: nobody that is known of
+	held *ledger.Held  // the claim by which others have it; nil: none is known
 
-	// Once settled, it is in unit if there is one; reason says why it was not
-	// sent now; err, that it must come again.
+	// Once settled: unit has it, if any does; reason says why nothing was sent for
+	// it now; err, why it must come again.
 	settled bool
 	unit    unit.ID
 	reason  failure.Reason
 	err     error
-	as      *want // the one that stands for it too; nil: itself
+	as      *want // the want that stands for this one too; nil: itself
 	// replaced: the version that was announced is gone, and the current one is
 	// taken in its place.
 	replaced bool
 }
 
-// unknown reports whether the object has to be looked up. Without an ETag no
-// version could be told from the next.
+// unknown reports whether the object has to be looked up. Without an ETag its
+// versions could not be told apart.
 func (w *want) unknown() bool { return w.Size < 0 || w.ETag == "" }
 
 // stands is the want that stands for w.
@@ -46,22 +46,22 @@ func (w *want) stands() *want {
 	return w
 }
 
-// ignore settles that nothing is read.
+// ignore settles w: nothing is read for it.
 func (w *want) ignore(r failure.Reason) { w.settled, w.reason = true, r }
 
-// fail settles that it must come again.
+// fail settles w: it must come again.
 func (w *want) fail(err error) { w.settled, w.err = true, err }
 
-// sent settles that its unit is in the feed.
+// sent settles w: its unit is in the feed.
 func (w *want) sent(id unit.ID) { w.settled, w.unit, w.reason = true, id, "" }
 
-// repeated settles that a unit has it.
+// repeated settles w: a unit has it already.
 func (w *want) repeated(id unit.ID) {
 	w.ignore(failure.Repeated)
 	w.unit = id
 }
 
-// selects leaves out what the job does not want.
+// selects settles w if the job does not want it.
 func (in *Intake) selects(w *want) {
 	// An object of unknown size is neither empty nor a directory yet.
 	if v := in.opts.Filter.Select(w.Object, false); v != plan.Take {
@@ -69,7 +69,7 @@ func (in *Intake) selects(w *want) {
 	}
 }
 
-// unsettled returns those of ws that nothing has become of yet.
+// unsettled returns those of ws that are not settled yet.
 func unsettled(ws []*want) []*want {
 	var left []*want
 	for _, w := range ws {
@@ -89,9 +89,9 @@ func failAll(ws []*want, err error) {
 	}
 }
 
-// distinct returns one want for each object version, which stands for the others.
-// Of the same bytes put several times under a key it is the last put that is
-// pinned, for that one stays longest.
+// distinct returns one want for each object version, which stands for the
+// others. If the same bytes were put several times under a key, the last put is
+// the one that is pinned, because it stays longest.
 func distinct(ws []*want) []*want {
 	first := make(map[unit.ObjectID]*want, len(ws))
 	kept := make([]*want, 0, len(ws))

@@ -9,9 +9,9 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// Final reports whether err, of a call to a ledger or to a feed, is an answer
-// rather than a fault: the same call would be answered alike. Everything else
-// may be called again, for those calls may be repeated.
+// Final reports whether err, from a ledger or a feed, is an answer rather than
+// a fault: the same call would be answered alike. After any other error the
+// call may be repeated.
 func Final(err error) bool {
 	for _, answer := range []error{ErrNoJob, ErrNoUnit, ErrNoClaim, ErrActive, ErrFenced, ErrLeased, ErrState} {
 		if errors.Is(err, answer) {
@@ -21,11 +21,20 @@ func Final(err error) bool {
 	return failure.Is(err, failure.Job)
 }
 
-// Retry makes a call of a ledger until it succeeds or its error is final, a few
-// times at most: a passing fault should neither throw finished work away nor use
-// up a last delivery with nothing written. All calls may be repeated; a Begin
-// whose answer was lost counts twice.
+// Retry repeats a call to a ledger, a few times at most, until it succeeds or
+// its error is final: a passing fault should neither throw away finished work
+// nor use up a last delivery with nothing written. Every call may be repeated;
+// a Begin whose answer was lost counts twice.
 func Retry(ctx context.Context, call func() error) error {
 	p := backoff.Policy{Base: 100 * time.Millisecond, Max: time.Second, Retries: 3}
 	return backoff.Retry(ctx, p, func(err error) bool { return !Final(err) }, call)
+}
+
+// Ask is Retry for a call that returns a value.
+func Ask[T any](ctx context.Context, call func() (T, error)) (v T, err error) {
+	err = Retry(ctx, func() (err error) {
+		v, err = call()
+		return err
+	})
+	return v, err
 }

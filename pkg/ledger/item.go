@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/spate-go/spate/pkg/failure"
@@ -24,9 +26,9 @@ const (
 	Dead UnitState = "dead"
 )
 
-// Page is one page of a listing as a Planner takes it. After identifies it: the
-// key that the page was listed after. Together its bodies have at most
-// MaxPageBytes, and its units are at most MaxPageUnits.
+// Page is one page of a listing, as a Planner takes it. It is identified by
+// After, the key that it was listed after. It has at most MaxPageUnits units,
+// whose bodies have at most MaxPageBytes together.
 type Page struct {
 	After, Last string
 	Units       []Planned
@@ -44,12 +46,12 @@ type Planned struct {
 	ID       unit.ID
 	FirstKey string
 	Objects  int
-	// Body is the encoded descriptor. Publish takes it and gives it, so does
-	// Pending; an Item has none.
+	// Body is the encoded descriptor. Publish, Enter and Pending carry it; of
+	// an Item only Look sets it.
 	Body []byte
 }
 
-// Values of units that the ledger keeps.
+// What the ledger keeps of a unit, as package unit has it.
 type (
 	Fault  = unit.Fault
 	Counts = unit.Counts
@@ -59,20 +61,36 @@ type (
 // SinkCounts are what one sink acked.
 type SinkCounts = unit.SinkCounts
 
-// Cause is why a unit is dead.
+// Cause says why a unit is dead.
 type Cause struct {
 	Reason failure.Reason
 	Detail string
-	// Objects are the bad ones only; all of the unit's where the rest of it was
-	// not delivered.
+	// Objects are the bad ones; all of the unit's if the rest of it was not
+	// delivered.
 	Objects []unit.Object
-	// Faults say of each of Objects, in that order, what is bad about it. Empty
-	// where the rest was not delivered: then what Reason and Detail say kept all
-	// of them.
+	// Faults say what is bad about each of Objects, in the same order. Empty if
+	// the rest was not delivered: then Reason and Detail hold for all of them.
 	Faults []Fault
-	// Record is the index of the first record not delivered of the first of
-	// them; -1 where no record is to blame.
+	// Record is the index of the first undelivered record of the first of
+	// Objects; -1 if no record is to blame.
 	Record int64
+}
+
+// NewCause says why u is given up. bad are its faulty members if everything else of
+// it was delivered, and nil if not: then none of its objects is known to be whole
+// in the sinks.
+func NewCause(r failure.Reason, detail string, u *unit.Unit, bad []Fault) Cause {
+	c := Cause{Reason: r, Detail: detail, Objects: u.Objects, Record: -1}
+	if len(bad) == 0 {
+		return c
+	}
+	bad = slices.Clone(bad)
+	slices.SortFunc(bad, func(f, g Fault) int { return cmp.Compare(f.Member, g.Member) })
+	c.Objects, c.Faults, c.Record = nil, bad, bad[0].Record
+	for _, f := range bad {
+		c.Objects = append(c.Objects, u.Objects[f.Member])
+	}
+	return c
 }
 
 // Item is a unit in the ledger.
@@ -84,27 +102,27 @@ type Item struct {
 	Attempts int  // starts that counted since the last progress
 	Last     bool // the running attempt is the last one
 	Faults   []Fault
-	// RestDone: everything but the faulty members, from their faulty record on,
-	// was acked by every sink.
+	// RestDone: every sink acked everything but the faulty members, from their
+	// faulty record on.
 	RestDone bool
-	// Cursor is where work goes on; nil: at the beginning of what is left.
+	// Cursor is where work resumes; nil: at the beginning of what is left.
 	Cursor *Cursor
-	// Counts are of all that RestDone, the faults taken off and Cursor say was
-	// acked.
+	// Counts cover all that was acked by RestDone, Cursor and the faults that
+	// were recovered.
 	Counts Counts
 	Cause  *Cause // of a dead unit
 
 	// Of a continuous job:
-	Entered time.Time // when the unit was
+	Entered time.Time // when the unit was entered
 	Touched time.Time // when it was last begun, touched, paused or repeated; zero: never
-	Ended   time.Time // when it was last done or dead; zero: it is open
-	// Repeats is how often it was sent again because nothing worked on it, since
-	// its attempts were last forgiven: a pause or a redrive sets it to 0.
+	Ended   time.Time // when it last became done or dead; zero: it is open
+	// Repeats counts the re-sends because nothing worked on the unit. A pause or a
+	// redrive, which forgive its attempts too, set it to 0.
 	Repeats int
 }
 
 // Todo is a unit that is due again.
 type Todo struct {
 	ID     unit.ID
-	Number int // new each time that the todo is put
+	Number int // differs each time the todo is put
 }

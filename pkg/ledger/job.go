@@ -24,11 +24,11 @@ const (
 // Ended reports whether no unit of the job is waited for any more.
 func (s State) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// names are what a job on a shared ledger may be called: its name is part of
-// keys, paths and commands.
+// names matches what a job may be called: its name is part of keys, paths and
+// commands.
 var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// CheckName says what is wrong with a job's name on a shared ledger.
+// CheckName says what is wrong with a job's name.
 func CheckName(job string) error {
 	if !names.MatchString(job) {
 		return fmt.Errorf("job %q: a name is of 1 to 100 letters, digits, dots, dashes and underscores", job)
@@ -48,16 +48,16 @@ const MaxSource = 2 << 10
 
 // Start is what a run is started with.
 type Start struct {
-	Token   string // the same token is the same start; "" repeats nothing
+	Token   string // the same token is the same start; "": a start of its own
 	Digests Digests
-	// Source is what is listed, as its lister writes it, for the one that goes
-	// on with the listing. At most MaxSource.
+	// Source says what is listed, as the lister writes it, for the lister that
+	// continues the listing. At most MaxSource.
 	Source string
 	// Callback is the token of a Step Functions task that waits for the run's
-	// end; "" if none does.
+	// end; "": none does.
 	Callback string
-	// Cutoff, of a continuous job, is the time from which on events count; zero:
-	// all do. What is older a listed job reads.
+	// Cutoff, of a continuous job, is the time from which on events count;
+	// zero: all do. Older objects are for a listed job to read.
 	Cutoff time.Time
 }
 
@@ -65,7 +65,7 @@ type Start struct {
 type Lease struct {
 	Job    string
 	Run    int
-	Holder string // names one lister, and no other one ever
+	Holder string // unique to one lister
 }
 
 // Halt is why a job stands still.
@@ -75,7 +75,8 @@ type Halt struct {
 	At     time.Time
 }
 
-// SinkDown reports whether it is a halt, and the one that ends by itself.
+// SinkDown reports whether the job is halted because its sink is down, the only
+// halt that ends by itself. h may be nil.
 func (h *Halt) SinkDown() bool { return h != nil && h.Reason == failure.SinkDown }
 
 // Inventory counts what a listing found.
@@ -86,11 +87,11 @@ type Inventory struct {
 	Directory int64
 	Archived  int64 // skipped by policy
 	Excluded  int64
-	// ArchivedBytes are the bytes of the skipped ones.
+	// ArchivedBytes is the size of the archived objects that were skipped.
 	ArchivedBytes int64
 }
 
-// Add adds o.
+// Add adds o to l.
 func (l *Inventory) Add(o Inventory) {
 	l.Objects += o.Objects
 	l.Bytes += o.Bytes
@@ -101,7 +102,7 @@ func (l *Inventory) Add(o Inventory) {
 	l.ArchivedBytes += o.ArchivedBytes
 }
 
-// Meta is what is known of a job.
+// Meta is what a ledger knows of a job and its current run.
 type Meta struct {
 	Job      string
 	Run      int // 1 for the first start
@@ -110,35 +111,36 @@ type Meta struct {
 	Digests  Digests
 	Source   string // as in Start
 	Callback string // as in Start
-	// Continuous: units are entered as events come; it has no listing and no end.
+	// Continuous: units are entered as events arrive. The run has no listing
+	// and no end marker.
 	Continuous bool
 	Cutoff     time.Time // as in Start
-	// Pipelines are the digests of chain and sinks that worked on the run.
+	// Pipelines are the digests of the chains and sinks that worked on the run.
 	Pipelines []string
-	// Generation rises whenever a unit leaves dead, so that a verdict that was
-	// proved before cannot pass after.
+	// Generation rises whenever a unit leaves dead, so that a verdict proved
+	// before is refused after.
 	Generation int
 	// Leased is when the lister's lease ends; zero: nobody holds it.
 	Leased time.Time
 	// Page is the key that the listing has reached.
 	Page      string
 	Inventory Inventory
-	// Planned is the number of units of the run. The end marker stands when
-	// Listed is true; before, Planned counts the pages reached so far.
+	// Planned is the number of units of the run. Listed says that the end marker
+	// stands; until then Planned counts the units of the pages reached so far.
 	Planned int
 	Listed  bool
-	// Ask numbers the requests to send every open unit, Swept is the last one
-	// that was met: while they differ, a send is due.
+	// Ask numbers the requests to send every open unit, Swept is the last one that
+	// was carried out: while they differ, a send is due.
 	Ask, Swept int
-	// Resends is how often the run's open units were sent again because nothing
-	// worked on them.
+	// Resends counts how often the run's open units were sent again because
+	// nothing worked on them.
 	Resends int
 	Started time.Time
 	Ended   time.Time
 }
 
-// Tally says how far a run, or the part of it that one counter is for, is; for
-// display and as a trigger only, never proof.
+// Tally says how far along a run is, or the part of it that one counter covers:
+// for display and as a trigger, never as proof.
 type Tally struct {
 	Done, Dead, Planned int
 	Listed              bool // Planned is final
@@ -147,40 +149,40 @@ type Tally struct {
 // Settled reports whether every planned unit seems to be done or dead.
 func (t Tally) Settled() bool { return t.Listed && t.Done+t.Dead >= t.Planned }
 
-// Progress is what a run's counters say, of all its units.
+// Progress is what a run's counters say about all of its units.
 type Progress struct {
 	Tally
 	Objects   int64 // of done units
 	BytesRead int64 // of done units
 	Records   int64 // framed, of done units
 	// Beat rises with every Touch, and when a unit pauses, ends or is opened
-	// again; a driver may leave out starts of work and what is written in their
-	// course. While it stands still for much longer than readers touch, nobody
-	// works on the run.
+	// again; a driver may leave out starts of work and the writes in their
+	// course. When it stands still for much longer than the interval at which
+	// readers touch, nobody works on the run.
 	Beat int64
 }
 
-// Watch is what the schedule remembers of a job from one look to the next.
+// Watch is what the schedule remembers of a job between two looks.
 type Watch struct {
 	Run, Generation int
 	Beat            int64     // of the counters at the last look
 	Since           time.Time // when they were first seen at Beat
-	Proved          bool      // at Beat the proof was tried
-	Probe           unit.ID   // the unit that went out last as a probe
-	// Of a continuous job: what the counters said when they were last looked at,
-	// and how much that was a minute since the look before.
+	Proved          bool      // the proof was tried at Beat
+	Probe           unit.ID   // the unit last sent as a probe
+	// Of a continuous job: when the counters were last measured, what they said,
+	// and what was added per minute since the measurement before.
 	At        time.Time
 	Flow      Flow
 	PerMinute Flow
 }
 
-// Flow is what goes through a continuous job.
+// Flow counts what goes through a continuous job.
 type Flow struct{ Units, Objects, Bytes, Records int64 }
 
-// Census is a proof's result.
+// Census is the result of a proof.
 type Census struct {
 	Done, Dead, Open int
-	Counts           Counts // of the done ones
+	Counts           Counts // of the done units
 }
 
 // Complete reports whether every unit of m's plan is done.

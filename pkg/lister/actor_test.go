@@ -214,6 +214,11 @@ func (a *actor) Publish(ctx context.Context, l ledger.Lease, p ledger.Page) (sto
 		for _, u := range stored.Units {
 			w.known[u.ID] = true
 		}
+		for _, id := range due {
+			if w.sent[id] == nil {
+				w.owed[id] = true
+			}
+		}
 		return nil
 	})
 	return stored, due, err
@@ -262,6 +267,7 @@ func (a *actor) Send(_ context.Context, ms ...feed.Message) error {
 				w.t.Errorf("unit %s is sent for job %q", m.ID, m.Job)
 			}
 			w.sent[m.ID] = m.Body
+			delete(w.owed, m.ID)
 		}
 		w.sends = append(w.sends, len(ms))
 		return nil

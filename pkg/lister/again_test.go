@@ -29,6 +29,7 @@ func (w *world) restart(done ...unit.ID) {
 	w.token += "+"
 	clear(w.sent)
 	clear(w.known)
+	clear(w.owed)
 	w.pages = nil
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/spate-go/spate/pkg/plan"
 )
 
-// keys are a page of the listing, and how its objects are cut.
+// keys is a page of the listing, with how its objects are cut.
 type keys struct {
 	object.Page
 	cuts []*plan.Cut
 }
 
 // pages lists the keys after the given one, to the end or to the first error.
-// The next page is listed while the one before is worked on, and waits then: two
-// pages are in memory at most.
+// The next page is listed while the one before is worked on, and then waits: at
+// most two pages are in memory.
 func (l *Lister) pages(ctx context.Context, after string) iter.Seq2[keys, error] {
 	return func(yield func(keys, error) bool) {
 		type answer struct {
@@ -54,7 +54,7 @@ func (l *Lister) pages(ctx context.Context, after string) iter.Seq2[keys, error]
 	}
 }
 
-// page lists one page, and looks at what of it would be cut.
+// page lists one page, and decides how its large objects are cut.
 func (l *Lister) page(ctx context.Context, after string) (k keys, err error) {
 	err = retry(ctx, transient, func() (err error) {
 		k.Page, err = l.bucket.List(ctx, after)

@@ -123,7 +123,7 @@ func TestPagesOfTheListingAreTakenTogether(t *testing.T) {
 // What no unit holds must not keep a unit open for ever: a lister can stop only
 // where none is.
 func TestAUnitIsClosedAmongManyKeysThatAreSkipped(t *testing.T) {
-	objects := full(200_000)
+	objects := full(80_000) // more than may be skipped within a unit
 	for i := range objects {
 		objects[i].Key += "/tmp"
 	}
@@ -136,7 +136,7 @@ func TestAUnitIsClosedAmongManyKeysThatAreSkipped(t *testing.T) {
 		}
 		w.check(zooOptions())
 		w.chained()
-		if len(w.pages) < 100 {
+		if len(w.pages) < 10 {
 			t.Errorf("%d pages", len(w.pages))
 		}
 	})

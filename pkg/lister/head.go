@@ -10,9 +10,9 @@ import (
 	"github.com/spate-go/spate/pkg/plan"
 )
 
-// cuts returns, for each object, how it is cut; nil: it is not. What the filter
-// leaves out is not looked at, nor what must be restored first: the reader finds
-// it, whole.
+// cuts returns how each object is cut; nil: it is not. Objects that the filter
+// leaves out are not looked at. Nor are those that must be restored first: the
+// reader gets them whole, and says so.
 func (l *Lister) cuts(ctx context.Context, objects []object.Listed) ([]*plan.Cut, error) {
 	cuts := make([]*plan.Cut, len(objects))
 	g, gctx := errgroup.WithContext(ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// renew takes the lease, or takes it for longer.
+// renew takes the lease, or extends it.
 func (r *run) renew(ctx context.Context) (m ledger.Meta, err error) {
 	began := time.Now()
 	err = retry(ctx, undecided, func() (err error) {
@@ -22,8 +22,9 @@ func (r *run) renew(ctx context.Context) (m ledger.Meta, err error) {
 	return m, nil
 }
 
-// hold renews the lease if it may lapse soon. That it lapsed unnoticed, as when a
-// process was frozen, does not matter unless another lister took it and went on.
+// hold renews the lease if it may lapse soon. A lease that lapsed unnoticed, as
+// when the process was frozen, does no harm unless another lister took it and
+// went on.
 func (r *run) hold(ctx context.Context) error {
 	if time.Since(r.renewed) < ledger.LeaseTime/2 {
 		return nil

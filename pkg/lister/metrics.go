@@ -14,9 +14,6 @@ type metrics struct {
 }
 
 func newMetrics(r *metric.Registry, labels []metric.Label) metrics {
-	if r == nil {
-		r = new(metric.Registry)
-	}
 	m := metrics{
 		listed:  r.Counter(metric.S3ObjectsListed, labels...),
 		skipped: map[plan.Verdict]*metric.Value{},

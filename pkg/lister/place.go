@@ -9,28 +9,28 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// place is how far a run's listing is: up to key all is in pages of the ledger
-// or counted by them. Within an object that is cut into more units than a page
-// holds, object is that object, and the pages hold the first units of it.
+// place is how far a run's listing has come: everything up to key is in pages of
+// the ledger, or counted by them. If key's object is cut into more units than a
+// page holds, object is that object and the pages hold its first units.
 //
-// A place within an object says all that planning the rest of it takes. So
-// whoever goes on there asks no store about the object, and plans the rest as
-// the lister before would have: ranges of the version that was listed. Where
-// that was overwritten meanwhile, they are found changed when they are read, and
-// are reported, as are the ranges planned before; the new version is another
-// object, and never read in part.
+// A place within an object says all that it takes to plan the rest of it. So
+// whoever continues there asks no store about the object, and plans the rest as
+// the lister before would have: as ranges of the version that was listed. If that
+// version was overwritten meanwhile, its ranges are found changed when they are
+// read, and are reported, as are the ranges planned before; the new version is
+// another object, and never read in part.
 type place struct {
 	key    string
 	object *unit.Object // nil: all of key's object is in pages
-	units  int
+	units  int          // of object, in pages
 }
 
 // mark follows the key in the name of a place that is not just a key. It sorts
-// behind what usually follows a key, so that places come in order.
+// after what usually follows a key, so that names sort as places do.
 const mark = "\x00\U0010FFFF"
 
-// String is the name of the place in the ledger. Names of different places
-// differ, and those of a listing rise, whatever the keys are.
+// String is the place's name in the ledger. Different places have different
+// names, and the names of a listing's places rise, whatever the keys are.
 func (p place) String() string {
 	if o := p.object; o != nil {
 		return fmt.Sprintf("%s%s%08d %d %d %d %q %q",
@@ -42,8 +42,8 @@ func (p place) String() string {
 	return p.key
 }
 
-// after is a name of the place, which is not within an object, other than that
-// of the place that is named last and that it is not before.
+// after names the place, which is not within an object, so that the name
+// differs from last: that of the place before, which may be the same one.
 func (p place) after(last string) string {
 	name := p.String()
 	rest, ok := strings.CutPrefix(last, p.key+mark)
@@ -56,7 +56,7 @@ func (p place) after(last string) string {
 	return name
 }
 
-// behind ends the names of a place that comes after one with the same key.
+// behind ends the name of a place that comes after one with the same key.
 const behind = "~"
 
 func ended(rest string) bool { return rest != "" && strings.Trim(rest, behind) == "" }

@@ -11,18 +11,20 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// errElsewhere: the run stands at another place than where this lister is.
+// errElsewhere: the run does not stand where this lister does.
 var errElsewhere = errors.New("the run stands elsewhere")
 
-// publish makes the stretch up to last a page: it enters it in the ledger, sends
-// what is due of it and then says so, in this order. A crash before the sends
-// leaves units open that nobody was told of, which the ledger shows, and never a
-// message whose unit nobody knows (INV-7); a crash before the end of them leaves
-// the run where the page begins, so that the next lister sends it again.
+// publish makes the stretch up to last a page: it enters the page in the
+// ledger, sends what is due of it and then says so, in this order. A crash
+// before the sends leaves open units that nobody was told of, which the ledger
+// shows, and never a message whose unit nobody knows (INV-7). A crash before
+// the end of the sends leaves the run where the page begins, so that the next
+// lister sends it again.
 //
-// Where an earlier lister entered a page here, it is that one that is sent: what
-// was listed since may differ, and a unit that is open must be in the plan.
-// errElsewhere then, for this lister's packing goes on from another place.
+// If an earlier lister entered a page here, that page is sent instead: what was
+// listed since may differ, and a unit that is open must be in the plan. publish
+// returns errElsewhere then, because this lister's packing continues from
+// another place.
 func (r *run) publish(ctx context.Context, last string) error {
 	page := r.stretch.page(last)
 	var (
@@ -77,7 +79,7 @@ func (r *run) send(ctx context.Context, p ledger.Page, due []unit.ID) error {
 	return nil
 }
 
-// kept tells of unit i of a page, which is done.
+// kept calls Options.Kept for unit i of a page, which is done.
 func (r *run) kept(i int, p ledger.Planned) error {
 	if r.opts.Kept == nil {
 		return nil

@@ -18,6 +18,6 @@ func retry(ctx context.Context, retryable func(error) bool, call func() error) e
 // transient: the store said that asking again may help.
 func transient(err error) bool { return failure.Is(err, failure.Transient) }
 
-// undecided: ledger and feed take the same call any number of times, so all is
-// tried again but what they decided.
+// undecided: ledger and feed take the same call any number of times, so every
+// error is worth another try but those by which they decide.
 func undecided(err error) bool { return !ledger.Final(err) }

@@ -13,22 +13,22 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// pace is how long closed units may wait for more of them: a page costs a few
-// writes of its own, and readers want work.
+// pace is how long closed units may wait for others to share their page: a page
+// costs a few writes of its own, and readers want work.
 const pace = time.Second
 
 // run is one lister's part of a run's listing.
 type run struct {
 	*Lister
 	lease     ledger.Lease
-	renewed   time.Time // when the lease was asked for last
-	published time.Time // when the last page was
-	alone     bool      // no other lister can have entered the page after it
+	renewed   time.Time // when the lease was last asked for
+	published time.Time // when the last page was published
+	alone     bool      // no other lister can have entered the page after that one
 	packer    *plan.Packer
 	stretch   stretch
 }
 
-// list goes on with the run, from where it stands to the end marker.
+// list continues the run, from where it stands to the end marker.
 func (r *run) list(ctx context.Context) error {
 	for {
 		m, err := r.renew(ctx)
@@ -41,9 +41,9 @@ func (r *run) list(ctx context.Context) error {
 	}
 }
 
-// from lists from the named place on. Packing starts afresh, which it does after
-// each page that ends between objects, so whoever goes on there makes the units
-// that the lister before would have made.
+// from lists from the named place on. Packing starts afresh, as it does after
+// each page that ends between objects, so whoever continues there makes the
+// units that the lister before would have made.
 func (r *run) from(ctx context.Context, name string) error {
 	p, err := parsePlace(name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *run) from(ctx context.Context, name string) error {
 }
 
 // take packs a page of the listing, and publishes the units that it closed when
-// they are many, have waited or would be lost.
+// they are many, have waited long enough or would be lost.
 func (r *run) take(ctx context.Context, k keys) error {
 	if err := r.hold(ctx); err != nil {
 		return err
@@ -124,7 +124,8 @@ func (r *run) add(ctx context.Context, o object.Listed, cut *plan.Cut) error {
 	return r.closed(ctx, r.packer.Skip(s.add))
 }
 
-// pack packs an object, of whose units the first so many are published.
+// pack packs an object of which the first units are published already, as many
+// as units says.
 func (r *run) pack(ctx context.Context, o unit.Object, cut *plan.Cut, units int) error {
 	s, n := &r.stretch, 0
 	err := r.packer.Add(o, cut, func(u *unit.Unit) error {
@@ -153,7 +154,7 @@ func (r *run) pack(ctx context.Context, o unit.Object, cut *plan.Cut, units int)
 	return r.closed(ctx, err)
 }
 
-// closed settles what no open unit holds any more, after an object was packed.
+// closed settles what is in no open unit any more, after an object was packed.
 func (r *run) closed(ctx context.Context, err error) error {
 	if err != nil {
 		return err
@@ -168,11 +169,11 @@ func (r *run) closed(ctx context.Context, err error) error {
 	return nil
 }
 
-// finish publishes what is still open and sets the end marker. Every unit is
-// sent by then: only the marker may say how many there are.
+// finish publishes what is left and sets the end marker. Every unit is sent by
+// then: only the marker says how many there are.
 //
-// The last page may say nothing, but then an earlier lister may have entered one
-// in its place, whose units are open and have to be counted.
+// Even with nothing left it publishes a page if an earlier lister may have entered
+// one in its place: the units of that one are open and have to be counted.
 func (r *run) finish(ctx context.Context) error {
 	if err := r.packer.Flush(r.stretch.add); err != nil {
 		return err
@@ -192,8 +193,8 @@ func (r *run) finish(ctx context.Context) error {
 	return nil
 }
 
-// disorder is what a store does that goes on elsewhere than after the key it was
-// given: a listing of it proves nothing.
+// disorder is the error for a store that does not continue after the key it was
+// given: a listing of such a store proves nothing.
 func disorder(after, key string) error {
 	return failure.Errorf(failure.Job, failure.Config,
 		"list after %q: got %q: the store does not list in order of keys, so no listing of it can be proved whole", after, key)

@@ -8,24 +8,25 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// A stretch is full at so many units, or bytes of them. An object adds two at
-// most before that is looked at: the unit that it closes and its own.
+// A stretch is full at this many units, or bytes of them. Between two checks an
+// object adds two at most: the unit that it closes and its own.
 const (
 	fullUnits = 1024
 	fullBytes = ledger.MaxPageBytes - 2*unit.MaxDescriptorBytes
 )
 
 // stretch is the part of the listing that becomes the next page of the ledger.
-// Objects pass through it twice: they are carried from when they are seen, and
-// settled when the unit that they went into is closed. What was skipped among
-// them waits with them, so that a page counts just the keys in its bounds.
+// Objects pass through it in two steps: they are carried when they are seen,
+// and settled when the unit that they went into is closed. What was skipped
+// among them waits with them, so that a page counts just the keys within its
+// bounds.
 type stretch struct {
 	after string // the page begins after this place
-	last  string // up to this key everything is settled
-	seen  string // up to this key everything is carried
+	last  string // everything up to this key is settled
+	seen  string // everything up to this key is carried
 
 	planned []ledger.Planned
-	units   []*unit.Unit // as planned
+	units   []*unit.Unit // the same ones
 	bytes   int          // of planned
 	settled ledger.Inventory
 	carried ledger.Inventory
@@ -48,14 +49,14 @@ func (s *stretch) add(u *unit.Unit) error {
 	return nil
 }
 
-// take carries an object of a unit.
+// take carries an object that goes into a unit.
 func (s *stretch) take(o unit.Object) {
 	s.carried.Objects++
 	s.carried.Bytes += o.Size
 	s.seen = o.Key
 }
 
-// skip carries an object that no unit holds.
+// skip carries an object that goes into no unit.
 func (s *stretch) skip(o unit.Object, v plan.Verdict) {
 	switch v {
 	case plan.Take: // is for take
@@ -72,14 +73,15 @@ func (s *stretch) skip(o unit.Object, v plan.Verdict) {
 	s.seen = o.Key
 }
 
-// settle says that no open unit holds any of what is carried.
+// settle notes that no open unit holds any of what is carried.
 func (s *stretch) settle() {
 	s.settled.Add(s.carried)
 	s.carried = ledger.Inventory{}
 	s.last = s.seen
 }
 
-// end is where the page ends that the stretch has become, between two objects.
+// end names the place, between two objects, where the page ends that this
+// stretch has become.
 func (s *stretch) end() string { return place{key: s.last}.after(s.after) }
 
 // page is the page up to last.

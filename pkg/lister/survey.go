@@ -11,11 +11,11 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Found is what a survey found.
+// Found is the result of a survey.
 type Found struct {
 	ledger.Inventory
-	// Waiting are objects among those in units that must be restored before they
-	// can be read, as where the filter does not skip such.
+	// Waiting counts the objects in units that must be restored before they can be
+	// read, WaitingBytes their size. 0 if the filter skips archived objects.
 	Waiting, WaitingBytes int64
 }
 
@@ -25,8 +25,8 @@ func (f *Found) Listed() int64 {
 }
 
 // Survey lists and packs as a Lister does for the job, and enters and sends
-// nothing. each is told of every unit that the job would have, in order; Kept is
-// not called.
+// nothing. each is called for every unit that the job would have, in order;
+// Kept is not called.
 func Survey(ctx context.Context, job string, b object.Bucket, o Options, each func(*unit.Unit)) (Found, error) {
 	s := &survey{Bucket: b, filter: o.Filter}
 	o.Kept = each // of what Publish does not ask to be sent, which is everything
@@ -38,12 +38,12 @@ func Survey(ctx context.Context, job string, b object.Bucket, o Options, each fu
 	return s.found, nil
 }
 
-// survey stands for the ledger, and counts what of the bucket's listing is not in
-// its pages.
+// survey stands in for the ledger, and for the bucket to count what no page of
+// a ledger counts: objects that must be restored.
 type survey struct {
 	object.Bucket
 	filter  plan.Filter
-	waiting ledger.Inventory // counted by List, which runs ahead of all else
+	waiting ledger.Inventory // counted by List, which runs ahead of everything else
 	found   Found
 	page    string // that was counted last
 }

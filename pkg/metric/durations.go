@@ -19,17 +19,16 @@ var bounds = []time.Duration{
 // Buckets is the number of bounds.
 const Buckets = 15
 
-// Bound is the upper end of bucket i, which holds it.
+// Bound is the inclusive upper end of bucket i.
 func Bound(i int) time.Duration { return bounds[i] }
 
-// Durations is a histogram. The zero value is not registered and counts all the
-// same.
+// Durations is a histogram. The zero value counts too, unregistered.
 type Durations struct {
 	counts [Buckets + 1]atomic.Int64 // the last: beyond every bound
 	sum    atomic.Int64              // nanoseconds
 }
 
-// Observe adds d. What is negative, because a clock was set back, counts as 0.
+// Observe adds d. A negative d, from a clock that was set back, counts as 0.
 func (h *Durations) Observe(d time.Duration) {
 	d = max(d, 0)
 	i := 0
@@ -42,13 +41,13 @@ func (h *Durations) Observe(d time.Duration) {
 
 // Distribution is a histogram at one moment.
 type Distribution struct {
-	Counts [Buckets]int64 // at most as long as each bound
+	Counts [Buckets]int64 // of durations up to each bound, cumulative
 	Count  int64          // all
 	Sum    time.Duration
 }
 
-// load sums the buckets up, so that Count is that of what the buckets hold even
-// while others observe.
+// load accumulates the buckets, so that Count agrees with them even while
+// others observe.
 func (h *Durations) load() Distribution {
 	d := Distribution{Sum: time.Duration(h.sum.Load())}
 	for i := range h.counts {

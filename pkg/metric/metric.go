@@ -25,8 +25,8 @@ const (
 // Label is a name and a value.
 type Label struct{ Name, Value string }
 
-// Value is one series' number. The zero value is not registered and counts all
-// the same, so nothing needs to know whether metrics are on.
+// Value is one series' number. The zero value counts too, unregistered, so that
+// no caller needs to know whether metrics are on.
 type Value struct{ n atomic.Int64 }
 
 // Add adds n.
@@ -38,7 +38,8 @@ func (v *Value) Set(n int64) { v.n.Store(n) }
 // Load returns the number.
 func (v *Value) Load() int64 { return v.n.Load() }
 
-// Registry holds series. Its zero value is ready.
+// Registry holds series. Its zero value is ready. A nil one holds none: each of
+// its series is one of the caller's own, which nobody gathers.
 type Registry struct {
 	mu     sync.Mutex
 	series map[string]*series // guarded by mu
@@ -78,6 +79,9 @@ func (r *Registry) Histogram(name string, labels ...Label) *Durations {
 // find panics when the name has another kind: that is a fault of the program, and
 // no exporter could show both.
 func (r *Registry) find(name string, k Kind, labels []Label) *series {
+	if r == nil {
+		r = new(Registry)
+	}
 	labels = slices.Clone(labels)
 	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Name, b.Name) })
 	var id strings.Builder
@@ -106,6 +110,9 @@ func (r *Registry) find(name string, k Kind, labels []Label) *series {
 
 // Gather returns every series, ordered by name and labels.
 func (r *Registry) Gather() []Sample {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := make([]Sample, 0, len(r.series))

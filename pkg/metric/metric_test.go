@@ -154,3 +154,17 @@ func TestNothingIsLostUnderConcurrentUse(t *testing.T) {
 		}
 	}
 }
+
+func TestANilRegistryCountsForItsCallerAlone(t *testing.T) {
+	var r *metric.Registry
+	for _, v := range []*metric.Value{r.Counter("c", label("a", "1")), r.Gauge("g")} {
+		v.Add(2)
+		if v.Load() != 2 {
+			t.Errorf("got %d", v.Load())
+		}
+	}
+	r.Histogram("h_seconds").Observe(1)
+	if got := r.Gather(); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}

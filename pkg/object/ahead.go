@@ -46,7 +46,7 @@ func (r *Reader) fill() {
 	for i := 0; ; {
 		switch {
 		case i == len(r.live):
-			if r.flying >= r.opt.Ahead || !r.begin() {
+			if r.inFlight >= r.opt.Ahead || !r.begin() {
 				return
 			}
 		case r.live[i].asked == r.live[i].End:
@@ -54,13 +54,13 @@ func (r *Reader) fill() {
 		default:
 			p := r.live[i]
 			n := min(r.opt.Window, p.End-p.asked)
-			if r.flying >= r.opt.Ahead || r.flying > 0 && r.flyingBytes+n > r.opt.AheadBytes {
+			if r.inFlight >= r.opt.Ahead || r.inFlight > 0 && r.inFlightBytes+n > r.opt.AheadBytes {
 				return
 			}
 			p.sent = append(p.sent, r.send(p, p.asked, p.asked+n))
 			p.asked += n
-			r.flying++
-			r.flyingBytes += n
+			r.inFlight++
+			r.inFlightBytes += n
 		}
 	}
 }
@@ -73,8 +73,8 @@ func (r *Reader) take(p *part) *request {
 	case len(p.sent) > 0:
 		w = p.sent[0]
 		p.sent = p.sent[1:]
-		r.flying--
-		r.flyingBytes -= w.end - w.off
+		r.inFlight--
+		r.inFlightBytes -= w.end - w.off
 	case p.pos < p.End:
 		w = r.send(p, p.pos, min(p.pos+r.opt.Window, p.End))
 		p.asked = w.end
@@ -85,14 +85,14 @@ func (r *Reader) take(p *part) *request {
 	return w
 }
 
-// release ends what is under way for p and waits for it: a driver's Close may
-// rely on none of its calls being in progress. It returns the last check's
+// release cancels what is in flight for p and waits for it: a driver's Close
+// may rely on none of its calls being in progress. It returns the last check's
 // error.
 func (r *Reader) release(p *part) error {
 	for _, w := range p.sent {
 		w.discard()
-		r.flying--
-		r.flyingBytes -= w.end - w.off
+		r.inFlight--
+		r.inFlightBytes -= w.end - w.off
 	}
 	p.sent = nil
 	if p.cur != nil {
@@ -137,10 +137,10 @@ func (r *Reader) send(p *part, off, end int64) *request {
 	return w
 }
 
-// send waits for the answers of one request after another. It lives as long as
-// the Reader, for a request needs a deep stack, and growing one for each is a
-// twentieth of a small object's CPU time. There are as many as there ever were
-// requests without an answer at once.
+// send serves one request after another. It lives as long as the Reader: a
+// request needs a deep stack, and growing one each time is a twentieth of a
+// small object's CPU time. There are as many as there ever were unanswered
+// requests at once.
 func send(w *request, more <-chan *request) {
 	for ok := true; ok; w, ok = <-more {
 		w.body, w.err = w.pin.ReadRange(w.ctx, w.off, w.end-w.off)

@@ -1,13 +1,13 @@
-// Package object is the contract of a place that objects are read from, and
-// the pinned reader that every driver shares.
+// Package object is the contract of an object store as a source, and the pinned
+// reader that all its drivers share.
 //
 // A driver lists and opens byte ranges; it holds no bytes and retries nothing.
 // Windows, reading ahead, resuming at the exact byte and retries live here,
 // once, in Reader.
 //
-// The law: a listing that ends well names every object that was there when it
-// began, in order of keys, and what is read of an object is of the one version
-// that was pinned (INV-2), or the read fails.
+// The law: a listing that succeeds names every object that existed when it
+// began, in key order, and the bytes read of an object are all of the pinned
+// version (INV-2), or the read fails.
 package object
 
 import (
@@ -22,18 +22,18 @@ type Lister interface {
 	// List returns the objects whose keys come after the key after ("" for the
 	// first page), in ascending order of key bytes. A page may be empty and yet
 	// not the last. The same arguments give the same page while the store does
-	// not change. It lists strongly consistently: an object whose write was
+	// not change. Listing is strongly consistent: an object whose write was
 	// acknowledged before the call is in the listing.
 	//
-	// Errors: failure.Job when the listing is denied or the bucket is not there,
-	// failure.Transient when asking again may help.
+	// Errors: failure.Job when the listing is denied or the bucket does not
+	// exist, failure.Transient when a retry may help.
 	List(ctx context.Context, after string) (Page, error)
 }
 
 // Page is a part of a listing.
 type Page struct {
 	Objects []Listed
-	// Last is the key to go on after; it may be later than that of the last
+	// Last is the key to continue after; it may be later than that of the last
 	// object. More is false on the last page.
 	Last string
 	More bool
@@ -60,18 +60,17 @@ type Pinned interface {
 	// sent before ReadRange returns and the body is not buffered, so that a
 	// caller can have the next range under way while it reads this one.
 	//
-	// The bytes are of the pinned version (INV-2): where it has been replaced
-	// the error is failure.Member with etag_drift, where it is gone not_found,
-	// where it must be restored first archived. failure.Job: denied, no such
-	// bucket. failure.Transient: anything that may pass. A body that ends
-	// before n bytes ends with an error other than io.EOF, or with io.EOF: the
-	// caller counts. Errors name the object. The call and the body's reads end
-	// soon after ctx does.
+	// The bytes are of the pinned version (INV-2). Errors: failure.Member with
+	// etag_drift if it was replaced, not_found if it is gone, archived if it
+	// must be restored first; failure.Job if access is denied or the bucket
+	// does not exist; failure.Transient if a retry may help. A body that is cut
+	// short may end with io.EOF, so the caller counts. Errors name the object.
+	// The call and the body's reads end soon after ctx does.
 	ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, error)
-	// Close is called once no ReadRange is in progress and all bodies are closed.
-	// It releases what reading held, after a last check: it fails with
-	// etag_drift if the object changed since the first ReadRange and the driver
-	// can only tell so late.
+	// Close is called once no ReadRange is in progress and all bodies are
+	// closed. It releases what reading held. A driver that can only tell
+	// afterwards whether the object changed since the first ReadRange checks it
+	// here, and fails with etag_drift.
 	Close() error
 }
 

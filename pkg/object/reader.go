@@ -14,16 +14,16 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// TailBytes is how much is asked for at a time behind a part's End: far more
-// than a usual record, far less than a window.
+// TailBytes is the size of a request past a part's End: far more than a usual
+// record, far less than a window.
 const TailBytes = 64 << 10
 
 // Part is a stretch of one object.
 type Part struct {
 	Object     unit.Object
 	Start, End int64 // bytes [Start, End) are fetched in windows, ahead of the consumer
-	// Limit, where it is greater than End: the bytes [End, Limit) may be read
-	// too. They are fetched only when asked for, TailBytes at a time.
+	// Limit, if greater than End, lets the bytes [End, Limit) be read too. They
+	// are fetched on demand, TailBytes at a time.
 	Limit int64
 }
 
@@ -32,14 +32,14 @@ func (p *Part) limit() int64 { return max(p.End, p.Limit) }
 
 // Options tune a Reader. The zero value is usable.
 type Options struct {
-	Window     int64 // bytes asked for in one request, which decide no boundary (INV-3); 0 means segment.Bytes
+	Window     int64 // bytes per request, which move no boundary (INV-3); 0 means segment.Bytes
 	Ahead      int   // requests in flight beyond the current one; 0 means 8, less than 0 none
 	AheadBytes int64 // bound on the sum of their sizes, but one is always allowed; 0 means 8 MiB
 	Retries    int   // retries in a row of one window; 0 means 8, less than 0 none
 
 	BackoffBase time.Duration // longest wait before the first retry, doubling; 0 means 200 ms
 	BackoffMax  time.Duration // longest wait before any retry; 0 means 5 s
-	Stall       time.Duration // a body that brings nothing for so long is cut; 0 means 30 s
+	Stall       time.Duration // a body that delivers nothing for this long is cut and retried; 0 means 30 s
 
 	BytesRead  *metric.Value // bytes handed to the consumer; nil: not counted
 	GetRetries *metric.Value // requests that had to be repeated; nil: not counted
@@ -70,8 +70,8 @@ type Reader struct {
 	idle    chan *request // to senders that wait for one; its capacity is 0
 	senders sync.WaitGroup
 
-	flying      int   // requests ahead: sent and not yet taken by Read
-	flyingBytes int64 // the sum of their sizes
+	inFlight      int   // requests ahead: sent and not yet taken by Read
+	inFlightBytes int64 // the sum of their sizes
 }
 
 // NewReader returns a Reader of the parts, before the first of them. It makes no
@@ -82,9 +82,9 @@ func NewReader(ctx context.Context, o Opener, parts []Part, opt Options) *Reader
 	return &Reader{ctx: ctx, cancel: cancel, opener: o, opt: opt.withDefaults(), parts: parts, idle: make(chan *request)}
 }
 
-// Next goes to the next part, abandoning what is left of the current one, and
-// returns io.EOF after the last. It waits for no answer: a part that cannot be
-// read says so at Read, and Next leads past it.
+// Next moves to the next part, abandoning the rest of the current one, and
+// returns io.EOF after the last. It waits for no response: a part that cannot
+// be read fails at Read, and Next skips it.
 func (r *Reader) Next() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (r *Reader) read(p *part, w *request, b []byte) int {
 	p.pos += int64(n)
 	r.opt.BytesRead.Add(int64(n))
 	switch {
-	case p.pos == w.end && (!failure.Marked(err) || failure.Is(err, failure.Transient)): // all is there: a cut no longer matters
+	case p.pos == w.end && (!failure.Marked(err) || failure.Is(err, failure.Transient)): // complete: how the body ends no longer matters
 		w.close()
 		p.cur = nil
 	case err != nil:
@@ -147,9 +147,10 @@ func (r *Reader) read(p *part, w *request, b []byte) int {
 	return n
 }
 
-// Close ends everything that is under way and waits for it. It returns what the
-// last check of the current part found, if that part was good so far: whoever
-// stops before a part's Limit learns here that its bytes were of one version.
+// Close cancels everything in flight and waits for it. It returns the error of
+// the current part's last check, if that part had not failed before: a caller
+// that stops before a part's Limit learns here whether its bytes are all of one
+// version.
 func (r *Reader) Close() error {
 	r.cancel()
 	var err error

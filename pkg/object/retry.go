@@ -9,15 +9,15 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// progress is what a window must have gained since its last request for its
-// retries to be counted anew. Without such a rule a consumer that waits for a
-// slow sink, and whose idle bodies the store hangs up on, would run out of
-// retries while everything works; and if any byte counted, a store that gives
-// one byte a request would be asked eight million times for one window.
+// progress is how much of a window a request must deliver for its retries to be
+// counted anew. Without that a consumer that waits for a slow sink, whose idle
+// bodies the store hangs up on, would run out of retries although everything
+// works. If any byte were enough, a store that delivers one byte per request
+// would be asked eight million times for one window.
 const progress = TailBytes
 
-// ErrNoAnswer is in an error after retries of no avail: the fault may pass, so it
-// says nothing of the object.
+// ErrNoAnswer is wrapped by the error of a read whose retries are used up: the
+// fault may pass, so it says nothing about the object.
 var ErrNoAnswer = errors.New("no answer that lasts")
 
 // window returns the request that p.pos lies in, its body open: the current one,
@@ -56,8 +56,8 @@ func (r *Reader) finish(p *part) error {
 	return io.EOF
 }
 
-// retry asks again for what is missing of the current window, from the exact
-// byte, after a wait. It returns the error where asking again is of no use.
+// retry waits and requests the rest of the current window, from the exact byte.
+// It returns the error where a retry is of no use.
 func (r *Reader) retry(p *part) error {
 	w := p.cur
 	w.close()
@@ -83,8 +83,8 @@ func (r *Reader) retry(p *part) error {
 	return nil
 }
 
-// cut classifies the end of a body that came too early. What the driver did not
-// mark itself is a broken transport.
+// cut classifies a body that ended early. Unless the driver marked the error,
+// the transport broke.
 func (w *request) cut(err error) error {
 	if failure.Marked(err) {
 		return err
@@ -98,8 +98,8 @@ func (w *request) cut(err error) error {
 	return failure.Errorf(failure.Transient, failure.RetriesExhausted, "body of bytes %d to %d: %w", w.off, w.end-1, err)
 }
 
-// mark returns err as the driver marked it, naming the object. What a driver left
-// unmarked is unknown, and goes back to the feed.
+// mark returns err as the driver marked it. An unmarked error is unknown and
+// goes back to the feed, as a unit failure that names the object.
 func mark(p *part, err error) error {
 	if failure.Marked(err) {
 		return err

@@ -26,13 +26,13 @@ type writer struct {
 	pending chan error // of the write under way; nil: none
 	sealed  *place     // the end of its segment, if the series may go on from there
 	acked   *place     // the last place up to which all is acked; nil: none yet
-	part    int        // blocks of rejects written of the segment at hand
-	some    bool       // there were rows
-	told    func()     // is told once rows are acked by all sinks; nil: is not
+	part    int        // blocks of rejects written of the current segment
+	hasRows bool       // there were rows
+	onAcked func()     // called once rows are acked by all sinks; may be nil
 }
 
-// put writes what a segment's end hands over; its rows are put's from now on. It
-// returns the error of this or of the write before it.
+// put writes a cut, whose rows are put's from now on. It returns the error of
+// this write or of the previous one.
 func (w *writer) put(ctx context.Context, c cut) error {
 	if !c.whole && empty(c.rows) && w.pending != nil { // nothing to wait for either
 		w.pipe.putRows(c.rows)
@@ -43,8 +43,8 @@ func (w *writer) put(ctx context.Context, c cut) error {
 		return err
 	}
 	size := w.pipe.weigh(c.rows)
-	// Only with memory for it is the write overlapped: the next segment needs
-	// buffers of its own meanwhile.
+	// The write overlaps with reading only if there is memory for it: the next
+	// segment needs buffers of its own meanwhile.
 	if empty(c.rows) || !w.pipe.config.Budget.TryAcquire(size) {
 		err := w.write(ctx, &c)
 		if err == nil {
@@ -66,7 +66,7 @@ func empty(rows []chain.Rows) bool {
 	return !slices.ContainsFunc(rows, func(r chain.Rows) bool { return len(r.Ends) > 0 })
 }
 
-// guarded is write for a goroutine of its own, where a panic of a sink would
+// guarded is write for a goroutine of its own, in which a sink's panic would
 // end the process.
 func (w *writer) guarded(ctx context.Context, c *cut) (err error) {
 	defer func() {
@@ -90,8 +90,8 @@ func (w *writer) wait() error {
 	return err
 }
 
-// ack notes that all up to the place is acked. No block behind it is written
-// yet, so that the counts are of just that.
+// ack notes that everything up to end is acked. No block after it is written
+// yet, so the sinks' counts are those up to end.
 func (w *writer) ack(end *place) {
 	if end == nil || end == w.acked {
 		return
@@ -103,7 +103,7 @@ func (w *writer) ack(end *place) {
 
 func (w *writer) write(ctx context.Context, c *cut) error {
 	defer w.pipe.putRows(c.rows)
-	w.some = w.some || !empty(c.rows)
+	w.hasRows = w.hasRows || !empty(c.rows)
 	for i := range min(w.pipe.outputs, len(c.rows)) {
 		if err := w.writeSink(ctx, c, i); err != nil {
 			return err
@@ -119,8 +119,8 @@ func (w *writer) write(ctx context.Context, c *cut) error {
 		return nil
 	}
 	w.refused.seen = nil
-	if w.told != nil && w.some {
-		w.told()
+	if w.onAcked != nil && w.hasRows {
+		w.onAcked()
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (w *writer) writeSink(ctx context.Context, c *cut, i int) error {
 	s := w.pipe.config.Sinks[i]
 	row := 0
 	return sink.Parts(rows.Data, rows.Ends, w.pipe.limits[i], func(b sink.Block) error {
-		b.Unit, b.Series, b.Segment = w.unit, w.series, w.first(i, c.segment)
+		b.Unit, b.Series, b.Segment = w.unit, w.series, w.blockStart(i, c.segment)
 		b.Token = sink.Token(b.Unit, s.Name, b.Series, b.Segment, b.Part, b.Data)
 		if err := w.writeBlock(ctx, c, i, &b, row); err != nil {
 			return fmt.Errorf("sink %s: %w", s.Name, err)
@@ -143,8 +143,8 @@ func (w *writer) writeSink(ctx context.Context, c *cut, i int) error {
 	})
 }
 
-// writeBlock writes a block, which begins with row first of its sink's, and
-// counts what was taken of it.
+// writeBlock writes a block, whose first row is row first of its sink's, and
+// counts the rows that were accepted.
 func (w *writer) writeBlock(ctx context.Context, c *cut, i int, b *sink.Block, first int) error {
 	s := w.pipe.config.Sinks[i]
 	rows, size := b.Rows, int64(len(b.Data))
@@ -163,8 +163,8 @@ func (w *writer) writeBlock(ctx context.Context, c *cut, i int, b *sink.Block, f
 	return nil
 }
 
-// commit ends the series: every block is acked, and what a sink shows only
-// whole, it shows now.
+// commit ends the series, all of whose blocks are acked: a sink that shows a
+// series only as a whole shows it now.
 func (w *writer) commit(ctx context.Context) error {
 	if err := w.wait(); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // frames frames and processes a member's records and returns how many it
-// framed, with an error too: those before the fault.
+// framed; beside an error, those before the fault.
 func (r *run) frames(ctx context.Context, c *cursor) (int64, error) {
 	framer, in, err := r.open(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *run) frames(ctx context.Context, c *cursor) (int64, error) {
 		var readErr error
 		buf, readErr = r.fill(in, buf, framer.Need())
 		if readErr != nil && readErr != io.EOF {
-			readErr = r.named(c, readErr)
+			readErr = r.withKey(c, readErr)
 		}
 		used, err := r.piece(ctx, c, framer, buf, readErr == io.EOF)
 		switch {
@@ -70,7 +70,7 @@ func (r *run) open(c *cursor) (frame.Framer, io.Reader, error) {
 		return r.w.framer, &r.src, nil
 	}
 	if err := r.w.codec.Reset(&r.src); err != nil {
-		return nil, nil, r.named(c, err)
+		return nil, nil, r.withKey(c, err)
 	}
 	if c.done == 0 {
 		r.metrics.codec(c.object.Key, r.w.codec.Codec())
@@ -90,7 +90,7 @@ func (r *run) fill(in io.Reader, buf []byte, need int) ([]byte, error) {
 	// piece, and so do its frames.
 	free := buf[len(buf):min(len(buf)+pieceBytes, cap(buf))]
 	n, err := io.ReadAtLeast(in, free, min(len(free), fillBytes))
-	if err == io.ErrUnexpectedEOF && r.src.err == nil { // of ReadAtLeast: errors from below are marked
+	if err == io.ErrUnexpectedEOF && r.src.err == nil { // ReadAtLeast's own: errors from below are marked
 		err = io.EOF
 	}
 	r.decoded += int64(n)
@@ -98,8 +98,8 @@ func (r *run) fill(in io.Reader, buf []byte, need int) ([]byte, error) {
 	return buf[:len(buf)+n], err
 }
 
-// named adds the object's key to an error that does not have it yet.
-func (r *run) named(c *cursor, err error) error {
+// withKey adds the object's key to an error that does not have it yet.
+func (r *run) withKey(c *cursor, err error) error {
 	if r.src.err != nil {
 		return r.src.err
 	}
@@ -114,12 +114,12 @@ func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []b
 	if c.limit != noLimit {
 		frames = frames[:min(int64(len(frames)), c.limit-c.index)]
 	}
-	frames, enough := r.ration(r.pass(c, frames))
+	frames, enough := r.limitFrames(r.skipFrames(c, frames))
 	if err := r.records(ctx, c, buf, frames); err != nil {
 		return used, err
 	}
 	if frameErr != nil && frameErr != io.EOF {
-		return used, r.named(c, frameErr)
+		return used, r.withKey(c, frameErr)
 	}
 	if frameErr == io.EOF || c.index == c.limit || enough {
 		return used, errMemberEnd
@@ -127,8 +127,9 @@ func (r *run) piece(ctx context.Context, c *cursor, framer frame.Framer, buf []b
 	return used, nil
 }
 
-// pass passes over the frames that are not this call's, and returns the others.
-func (r *run) pass(c *cursor, frames []record.Frame) []record.Frame {
+// skipFrames skips the frames that another call or another series accounts for,
+// and returns the rest.
+func (r *run) skipFrames(c *cursor, frames []record.Frame) []record.Frame {
 	n := min(int64(len(frames)), max(c.skip, c.done)-c.index)
 	if n <= 0 {
 		return frames
@@ -142,8 +143,9 @@ func (r *run) pass(c *cursor, frames []record.Frame) []record.Frame {
 	return frames[n:]
 }
 
-// ration leaves of frames what the limit on the whole job's records allows.
-func (r *run) ration(frames []record.Frame) (_ []record.Frame, enough bool) {
+// limitFrames cuts frames to what the limit on the whole job's records still
+// allows.
+func (r *run) limitFrames(frames []record.Frame) (_ []record.Frame, enough bool) {
 	if r.config.Limit == nil {
 		return frames, false
 	}
@@ -155,8 +157,8 @@ func (r *run) ration(frames []record.Frame) (_ []record.Frame, enough bool) {
 	return frames[:max(n+left, 0)], true
 }
 
-// batchFrames bounds the records that go through the chain before what they
-// became is counted as memory.
+// batchFrames bounds the records that go through the chain before their rows
+// are charged to memory.
 const batchFrames = 1024
 
 // records passes frames to the chain, cutting segments at the records where
@@ -194,7 +196,7 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 	}
 	before, undecoded := r.out.Counts, r.out.Undecoded
 	if err := r.room(); err != nil {
-		return 0, r.named(c, err)
+		return 0, r.withKey(c, err)
 	}
 	b := chain.Batch{
 		Object: c.object, Member: c.ordinal, Buf: buf, Frames: frames, First: c.index,
@@ -214,12 +216,13 @@ func (r *run) process(ctx context.Context, c *cursor, buf []byte, frames []recor
 		err = r.mem.block(r.weigh(r.rows))
 	}
 	if err != nil {
-		return n, r.named(c, err)
+		return n, r.withKey(c, err)
 	}
 	return n, nil
 }
 
-// transform runs the chain when a thread is free. Waiting for a sink holds none.
+// transform runs the chain once a thread is free. A series that waits for a
+// sink holds none.
 func (r *run) transform(ctx context.Context, b *chain.Batch) error {
 	if err := r.threads.acquire(ctx, r.turn); err != nil {
 		return err

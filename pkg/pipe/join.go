@@ -2,40 +2,40 @@ package pipe
 
 import "github.com/spate-go/spate/pkg/chain"
 
-// A sink that joins k segments has its blocks end where a segment's number is a
-// multiple of k, and with the series: at places that depend on bytes alone, as
-// those of segments do (INV-3). Numbers count from the series' beginning,
-// wherever a reading goes on, and groups of members end segments, not blocks.
+// The blocks of a sink that joins k segments end where a segment's number is a
+// multiple of k, and with the series: like segments, at places that depend on
+// bytes alone (INV-3). Segments are numbered from the start of the series,
+// wherever a reading resumes, and groups of members end segments, not blocks.
 //
-// A reading pauses only where every sink's block ends. Going on from there it
-// holds what one that came by would hold, nothing, and so cuts alike. Elsewhere
-// a sink may have rows at hand that nobody has acked.
+// A reading pauses only where every sink's block ends. There a reading that
+// never paused holds no rows either, so the one that resumes cuts alike.
+// Anywhere else a sink may hold rows that nobody has acked.
 
-// ends reports whether a block of sink i ends where segment n begins.
-func (p *Pipe) ends(i, n int) bool { return n%p.limits[i].Joined() == 0 }
+// blockEnds reports whether a block of sink i ends where segment n begins.
+func (p *Pipe) blockEnds(i, n int) bool { return n%p.limits[i].Joined() == 0 }
 
-// joint reports whether the blocks of all sinks do.
-func (p *Pipe) joint(n int) bool {
+// allEnd reports whether the blocks of all sinks do.
+func (p *Pipe) allEnd(n int) bool {
 	for i := range p.limits {
-		if !p.ends(i, n) {
+		if !p.blockEnds(i, n) {
 			return false
 		}
 	}
 	return true
 }
 
-// first is the segment that sink i's block with this one in it begins with. A
-// reading may go on within what would be a block now, from a time when the sink
-// joined another number of segments: then from there, so that no two blocks
-// have one place.
-func (w *writer) first(i, segment int) int {
+// blockStart is the first segment of sink i's block that holds this one. A
+// reading may resume in the middle of a block, if the sink joined another
+// number of segments when it paused: then the block begins there, so that no
+// two blocks have the same place.
+func (w *writer) blockStart(i, segment int) int {
 	return max(segment-segment%w.pipe.limits[i].Joined(), w.begin)
 }
 
 // cut is what a segment's end hands to the sinks.
 type cut struct {
 	segment int
-	rows    []chain.Rows // none of a sink whose block goes on
+	rows    []chain.Rows // empty for a sink whose block goes on
 	routed  bool         // rows of different sinks are different values
 	whole   bool         // every block ends
 	end     *place       // where the series may go on from here; nil: nowhere
@@ -52,7 +52,7 @@ func (r *run) cutRows(n int, whole bool) []chain.Rows {
 	}
 	rows = r.takeRows()
 	for i := range rows {
-		if r.ends(i, n) {
+		if r.blockEnds(i, n) {
 			rows[i], r.rows[i] = r.rows[i], rows[i]
 		}
 	}

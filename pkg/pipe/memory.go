@@ -15,17 +15,17 @@ import (
 
 // floor is what a series holds of the budget from its start.
 type floor struct {
-	fixed  int64 // piece and longest record
-	window int64 // decoder window
-	block  int64 // rows of the blocks at hand, all sinks
-	most   int64 // what block usually comes to at the most
+	fixed    int64 // piece and longest record
+	window   int64 // decoder window
+	block    int64 // rows of the current blocks, all sinks
+	blockMax int64 // usual upper bound of block
 }
 
 func (f floor) total() int64 { return f.fixed + f.window + f.block }
 
-// floorOf is where a series begins: with one segment of every sink, also of
-// those that join several. Most units are smaller than one, and what they are
-// decoded to is not known before they are read.
+// floorOf is the floor that a series begins with: one segment for every sink,
+// even for those that join several. Most units are smaller than one, and their
+// decoded size is not known before they are read.
 func floorOf(need int, sinks []sink.Limits) floor {
 	f := floor{
 		fixed:  pieceBytes + int64(need),
@@ -33,24 +33,24 @@ func floorOf(need int, sinks []sink.Limits) floor {
 		block:  blockBytes * int64(len(sinks)),
 	}
 	for _, l := range sinks {
-		f.most += blockBytes * int64(l.Joined())
+		f.blockMax += blockBytes * int64(l.Joined())
 	}
 	return f
 }
 
-// Floor is the number of bytes that a unit of any size may need, framed by f and
-// written to sinks with these limits, one more for the rejects if there are any:
-// of each it holds the rows of as many segments as the sink joins. A smaller
-// budget is too small: what does not fit into it alone fails.
+// Floor is the memory, in bytes, that a unit of any size may need if it is
+// framed by f and written to sinks with these limits, those of the rejects
+// included: for each sink the rows of as many segments as it joins. With a
+// smaller budget a unit that needs all of it fails.
 func Floor(f frame.Framer, sinks ...sink.Limits) int64 {
 	all := floorOf(f.Need(), sinks)
-	all.block = all.most
+	all.block = all.blockMax
 	return all.total()
 }
 
-// growError ends a series that needs more than its floor when there is no more
-// to be had at once. Waiting for it while holding the floor could wait for
-// ever: another series may do the same.
+// growError ends a series that needs more than its floor when no more is free.
+// Waiting while it holds the floor could deadlock: another series may do the
+// same.
 type growError struct{ floor floor }
 
 func (e *growError) Error() string {
@@ -58,14 +58,14 @@ func (e *growError) Error() string {
 }
 
 // admit runs a series under its floor; a series that outgrows it gives all its
-// memory back and starts again with a larger one. Its sinks know the blocks
-// that they have seen.
+// memory back and starts over with a larger one. Its sinks know the tokens of
+// blocks that they have seen.
 func (p *Pipe) admit(ctx context.Context, s series) (Result, error) {
 	s.once()
 	s.turn = p.turns.Add(1)
 	f := p.floor
 	for {
-		res, err := p.under(ctx, s, f)
+		res, err := p.attempt(ctx, s, f)
 		g, ok := errors.AsType[*growError](err)
 		if !ok {
 			return res, err
@@ -74,7 +74,8 @@ func (p *Pipe) admit(ctx context.Context, s series) (Result, error) {
 	}
 }
 
-func (p *Pipe) under(ctx context.Context, s series, f floor) (Result, error) {
+// attempt runs a series under the floor f.
+func (p *Pipe) attempt(ctx context.Context, s series, f floor) (Result, error) {
 	if err := p.config.Budget.Acquire(ctx, f.total()); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", s.Unit.Objects[0].Key, err)
 	}
@@ -115,8 +116,8 @@ func (m *memory) block(n int64) error {
 	}
 	want := m.floor
 	want.block = max(n, 2*m.floor.block)
-	if n <= m.floor.most {
-		want.block = min(want.block, m.floor.most)
+	if n <= m.floor.blockMax {
+		want.block = min(want.block, m.floor.blockMax)
 	}
 	if want.total() > m.budget.Size() {
 		want.block = n
@@ -132,12 +133,13 @@ func (m *memory) block(n int64) error {
 	return nil
 }
 
-// whole is the floor that a series begins again under when there is no memory
-// for its rows: with all that its blocks usually come to, so that it happens
-// once. It has read little by then; the first growth is for a second segment.
+// whole is the floor that a series starts over with when there is no memory for
+// its rows: all that its blocks usually need, so that it starts over only once.
+// It has read little by then, since the first growth comes with a second
+// segment.
 func (m *memory) whole(want floor) floor {
 	whole := want
-	whole.block = max(want.block, want.most)
+	whole.block = max(want.block, want.blockMax)
 	if whole.total() > m.budget.Size() {
 		return want
 	}

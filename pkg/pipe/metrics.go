@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/sink"
 )
 
-// metrics are resolved once. They count work, repeated work included; what
-// units amounted to is in the ledger.
+// metrics are resolved once. They count work, repeats included; the results of
+// units are in the ledger.
 type metrics struct {
 	bytesRead, bytesDecoded, getRetries, mismatches *metric.Value
 	records, bytes                                  *metric.Value
@@ -22,14 +22,11 @@ type metrics struct {
 
 type sinkMetrics struct {
 	records, bytes, flushes *metric.Value
-	refused                 *metric.Value // nil of a sink that refuses no rows
+	refused                 *metric.Value // nil if the sink refuses no rows
 }
 
 func newMetrics(c Config, limits []sink.Limits) metrics {
 	r := c.Registry
-	if r == nil {
-		r = new(metric.Registry)
-	}
 	with := func(component, kind string, more ...metric.Label) []metric.Label {
 		l := append(slices.Clone(c.Labels),
 			metric.Label{Name: metric.LabelComponent, Value: component},

@@ -28,8 +28,8 @@ const (
 	pieceBytes = 256 << 10
 	// fillBytes is how much of a piece is read before it is processed.
 	fillBytes = 64 << 10
-	// blockBytes is what a unit may hold of one sink's rows of a segment without
-	// asking again: records that are not much longer encoded than framed.
+	// blockBytes is the memory that a unit begins with for one sink's rows of a
+	// segment: enough if rows are not much longer than their records.
 	blockBytes = segment.Bytes + 2*pieceBytes
 )
 
@@ -40,14 +40,16 @@ type NamedSink struct {
 	sink.Sink
 }
 
-// Config is what a Pipe is made of. Source to Threads are required.
+// Config is what a Pipe is made of. Fields up to Threads are required, except
+// Rejects.
 type Config struct {
 	Source object.Opener
 	Framer func() frame.Framer
 	Chain  chain.Constructor
 	Sinks  []NamedSink
 	Budget *budget.Budget
-	// Rejects takes the records that are rejected; nil: they are only counted.
+	// Rejects, if not nil, takes the rejected records; otherwise they are only
+	// counted.
 	Rejects *Rejects
 	// Threads bounds how many pieces go through the chain at once.
 	Threads int
@@ -70,7 +72,7 @@ type Pipe struct {
 	floor     floor         // that a series begins under
 	lines     bool          // framing may begin at any record
 	rejecting int           // sinks that may refuse rows
-	outputs   int           // sinks that the chain knows; rejects go to the one behind them
+	outputs   int           // sinks that the chain knows; the rejects' sink, if any, follows them
 
 	mu      sync.Mutex
 	workers []*worker      // idle; guarded by mu
@@ -131,7 +133,7 @@ type worker struct {
 	codec  *codec.Reader
 	buf    []byte
 	frames []record.Frame
-	window func(int64) error // of the unit at hand
+	window func(int64) error // of the current unit
 }
 
 func (p *Pipe) takeWorker() *worker {
@@ -148,7 +150,7 @@ func (p *Pipe) takeWorker() *worker {
 }
 
 func (p *Pipe) putWorker(w *worker) {
-	if cap(w.buf) > 4*pieceBytes { // a long record came by: its memory was this unit's
+	if cap(w.buf) > 4*pieceBytes { // grown for a long record, on that unit's account
 		w.buf = make([]byte, 0, pieceBytes)
 	}
 	p.mu.Lock()

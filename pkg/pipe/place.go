@@ -11,7 +11,7 @@ type place struct {
 	counts unit.Counts // those of the sinks are set once they are acked
 }
 
-// result is that of a call that goes no further; p may be nil.
+// result is that of a call that got as far as p, which may be nil.
 func (p *place) result() Result {
 	if p == nil {
 		return Result{}
@@ -36,13 +36,13 @@ type cursor struct {
 	direct bool  // reading may begin at any record's first byte
 
 	undecoded int64         // of all members before
-	without   record.Counts // the counts if its records count for nothing
+	without   record.Counts // the counts without its records, should they not count
 }
 
 func (r *run) cursor(m member) *cursor {
 	c := &cursor{member: m, object: &r.Unit.Objects[m.ordinal], undecoded: r.out.Undecoded, without: r.out.Counts}
-	// What earlier calls counted of a member of which nothing decodes was
-	// rejected, all of it.
+	// Of a member none of whose records decodes, earlier calls counted every
+	// record as rejected.
 	c.without.In -= m.undecoded
 	c.without.Rejected -= m.undecoded
 	if m.offset > 0 {

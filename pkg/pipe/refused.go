@@ -12,28 +12,29 @@ import (
 	"github.com/spate-go/spate/pkg/sink"
 )
 
-// refusals are the rows that sinks refused, and what they move in the counts: a
-// row that any of its sinks refused is rejected, not out. It is one value in
-// both, so that in + expanded = out + filtered + rejected goes on to hold, also
-// where one record became several rows. A sink's own counts are of what it
-// took.
+// refusals are the rows that sinks refused, and how they change the counts: a
+// row that any of its sinks refused is rejected, not out. It counts once either
+// way, so that in + expanded = out + filtered + rejected still holds, even if
+// one record became several rows. A sink's own counts are of the rows that it
+// accepted.
 type refusals struct {
 	moved record.Counts
-	// seen are the values so far, where another sink may refuse them as well. It
-	// is empty where every block ends: what is behind is settled.
+	// seen holds the values refused so far that another sink may refuse as
+	// well. It is emptied where every block ends: everything before that is
+	// settled.
 	seen map[value]struct{}
 }
 
-// value is what the rows of several sinks may be of.
+// value identifies a value of the chain, of which several sinks may have a row.
 type value struct {
 	record record.Position
 	row    int // of the record
-	sink   int // that alone has rows of it; -1: all have
+	sink   int // the only one with a row of it; -1: all have one
 }
 
-// rejected returns what a sink refused of a block, if that is what err says: not
-// if it stands in an error of another kind, such as that of a call whose answer
-// was lost as well.
+// rejected returns the rows of a block that a sink refused, if that is all that
+// err says. It is nil for a refusal inside a marked error, such as that of a
+// call whose response was lost as well.
 func rejected(err error) *sink.Rejected {
 	if r, ok := errors.AsType[*sink.Rejected](err); ok && !failure.Marked(err) {
 		return r
@@ -41,14 +42,14 @@ func rejected(err error) *sink.Rejected {
 	return nil
 }
 
-// refuse deals with the rows that sink i refused of a block, which begins with
-// row first of rows. It returns the bytes of those rows.
+// refuse handles the rows that sink i refused of a block, whose first row is
+// row first of rows. It returns their size in bytes.
 //
-// They are in the rejects, durably, before the segment counts as acked: a cursor
-// behind them, or a unit that is done, would be the end of them.
+// They are in the rejects, durably, before the segment counts as acked: once a
+// cursor is past them, or the unit is done, they would be lost.
 func (w *writer) refuse(ctx context.Context, c *cut, i int, b *sink.Block, first int, r *sink.Rejected) (n int64, err error) {
 	rows := &c.rows[i]
-	if err := answers(b, rows, r); err != nil {
+	if err := checkRefused(b, rows, r); err != nil {
 		return 0, err
 	}
 	for k := range r.Rows {
@@ -56,7 +57,7 @@ func (w *writer) refuse(ctx context.Context, c *cut, i int, b *sink.Block, first
 		n += int64(len(b.Row(refused.Index)))
 		row := first + refused.Index
 		w.move(rows, row, i, c.routed)
-		if err := w.writeDown(ctx, c, i, rows.Records[row], refused); err != nil {
+		if err := w.rejectRow(ctx, c, i, rows.Records[row], refused); err != nil {
 			return 0, err
 		}
 	}
@@ -64,8 +65,8 @@ func (w *writer) refuse(ctx context.Context, c *cut, i int, b *sink.Block, first
 	return n, nil
 }
 
-// answers checks that a sink speaks of rows that it was given.
-func answers(b *sink.Block, rows *chain.Rows, r *sink.Rejected) error {
+// checkRefused checks that the rows a sink refused are rows of the block.
+func checkRefused(b *sink.Block, rows *chain.Rows, r *sink.Rejected) error {
 	if len(rows.Records) != len(rows.Ends) {
 		return failure.Errorf(failure.Unit, failure.SinkRejected,
 			"%w, and whose they are is not known: the sink's limits do not say that it rejects rows, or the chain does not trace them", r)
@@ -102,9 +103,9 @@ func (w *writer) move(rows *chain.Rows, row, i int, routed bool) {
 	w.refused.moved.Rejected++
 }
 
-// writeDown appends a refused row to the rejects of the segment, behind what the
-// chain rejected of it, and writes them where they fill a block.
-func (w *writer) writeDown(ctx context.Context, c *cut, i int, at record.Position, r *sink.RejectedRow) error {
+// rejectRow appends a refused row to the rejects of the segment, after those of
+// the chain, and writes them once they fill a block.
+func (w *writer) rejectRow(ctx context.Context, c *cut, i int, at record.Position, r *sink.RejectedRow) error {
 	if w.pipe.config.Rejects == nil {
 		return nil
 	}

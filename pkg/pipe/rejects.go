@@ -11,24 +11,25 @@ import (
 )
 
 // Rejects is a sink for the records that are rejected, as lines of package
-// reject. Its blocks are acked and committed as any sink's are, before the unit
-// is done, and come again the same when the unit does.
+// reject. Its blocks are acked and committed like any sink's before the unit is
+// done, and a repeated unit makes the same ones.
 //
-// The records of a member that turns out to be of another format count for
-// nothing; those that are written by then stay written.
+// Rejects of a member that turns out to be of another format do not count;
+// those already written stay.
 type Rejects struct {
 	NamedSink
-	// Admit says whether the block of that token may be written. What it refuses
-	// is counted under the sink's name with DroppedSuffix. Nil admits all.
+	// Admit says whether the block of that token, of so many bytes, may be
+	// written. What it refuses is counted under the sink's name with
+	// DroppedSuffix. Nil admits all.
 	Admit func(token string, bytes int64) bool
 }
 
 // DroppedSuffix ends the name under which rejects that were not admitted count.
 const DroppedSuffix = "_dropped"
 
-// rejectBytes ends a block of rejects with the row that reaches it. A segment
-// of short records has more of them than one block, and than memory: their
-// lines are many times as long.
+// rejectBytes ends a block of rejects, with the row that reaches it. The
+// rejects of a segment of short records may not fit into one block, nor into
+// memory: their lines are many times as long.
 const rejectBytes = 4 << 20
 
 // take readies rows for the next segment.
@@ -48,9 +49,9 @@ func (r *run) rejects() int {
 	return r.gone + len(r.out.Rejects.Ends)
 }
 
-// takeBack takes back the rejects behind the first n, as far as they are still
-// here.
-func (r *run) takeBack(n int) {
+// dropRejects drops the rejects after the first n, except those that are no
+// longer in rows.
+func (r *run) dropRejects(n int) {
 	if rows := r.out.Rejects; rows != nil {
 		keep := max(n-r.gone, 0)
 		end := 0
@@ -76,8 +77,8 @@ func (r *run) spill(ctx context.Context) error {
 }
 
 // spill writes the blocks of rejects that are full, takes them out of rows and
-// returns how many rows that were. They are cut by their rows alone, so that it
-// does not matter when.
+// returns how many rows that were. The cuts depend on the rows alone, and not
+// on when it is called.
 func (w *writer) spill(ctx context.Context, segment int, rows *chain.Rows) (int, error) {
 	if len(rows.Data) < rejectBytes {
 		return 0, nil
@@ -95,8 +96,8 @@ func (w *writer) spill(ctx context.Context, segment int, rows *chain.Rows) (int,
 	return n, nil
 }
 
-// writeRejects writes full blocks of rows, and with all what is left of them,
-// and returns how many rows that were.
+// writeRejects writes the full blocks of rows, with all also the rest, and
+// returns how many rows that were.
 func (w *writer) writeRejects(ctx context.Context, segment int, rows *chain.Rows, all bool) (int, error) {
 	n, start := 0, 0
 	for n < len(rows.Ends) {

@@ -6,8 +6,8 @@ import (
 	"github.com/spate-go/spate/pkg/chain"
 )
 
-// takeRows and putRows keep row buffers for reuse: a fast sink needs one a
-// unit, whatever their number.
+// takeRows and putRows pool row buffers: with a fast sink a unit needs only
+// one, however many segments it has.
 func (p *Pipe) takeRows() []chain.Rows {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,19 +28,19 @@ func (p *Pipe) putRows(rows []chain.Rows) {
 		return
 	}
 	for i := range rows {
-		p.empty(i, &rows[i])
+		p.recycle(i, &rows[i])
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rows = append(p.rows, rows)
 }
 
-// empty leaves of sink i's rows what the next unit may begin with: no more than
-// it has asked for by then.
-func (p *Pipe) empty(i int, rows *chain.Rows) {
+// recycle resets sink i's rows, and keeps no more memory than the next unit
+// begins with.
+func (p *Pipe) recycle(i int, rows *chain.Rows) {
 	rows.Reset()
 	if n := cap(rows.Data); p.joins(i) && n > blockBytes {
-		if n <= p.most(i) {
+		if n <= p.blockMax(i) {
 			p.large.put(rows.Data)
 		}
 		rows.Data = nil
@@ -53,11 +53,12 @@ func (p *Pipe) empty(i int, rows *chain.Rows) {
 // joins reports whether sink i's blocks are of more than one segment.
 func (p *Pipe) joins(i int) bool { return p.limits[i].Joined() > 1 }
 
-// most is what the rows of one of sink i's blocks usually come to at the most.
-func (p *Pipe) most(i int) int { return p.limits[i].Joined() * blockBytes }
+// blockMax is the usual upper bound, in bytes, of the rows of one of sink i's
+// blocks.
+func (p *Pipe) blockMax(i int) int { return p.limits[i].Joined() * blockBytes }
 
 // weight is the memory of sink i's rows. A buffer that grows ahead of many
-// segments counts as it is, not as far as it is full.
+// segments counts with its capacity.
 func (p *Pipe) weight(i int, rows *chain.Rows) int64 {
 	n := rows.Bytes()
 	if p.joins(i) {
@@ -73,9 +74,9 @@ func (p *Pipe) weigh(rows []chain.Rows) (n int64) {
 	return n
 }
 
-// room makes room for a piece's rows as they usually are. It grows in few
-// steps, small units staying small: append would take a dozen for a block, and
-// leave behind several times its size.
+// room makes room for the rows of a usual piece. Buffers grow in few steps, so
+// that small units stay small: append would take a dozen for a block, and leave
+// several times its size as garbage.
 func (r *run) room() error {
 	for i := range r.out.Sinks {
 		rows := &r.out.Sinks[i]
@@ -83,7 +84,7 @@ func (r *run) room() error {
 		if n <= cap(rows.Data) {
 			continue
 		}
-		switch n = step(n, r.most(i)); {
+		switch n = step(n, r.blockMax(i)); {
 		case n > blockBytes:
 			if err := r.enlarge(i, n); err != nil {
 				return err
@@ -95,8 +96,8 @@ func (r *run) room() error {
 	return nil
 }
 
-// step is the size of a buffer that is to hold n bytes; 0: they are unusually
-// many, and append will do.
+// step is the size of a buffer that is to hold n bytes; 0: that is unusually
+// many, and left to append.
 func step(n, most int) int {
 	for _, size := range []int{2 * pieceBytes, 8 * pieceBytes, blockBytes} {
 		if n <= size {
@@ -125,7 +126,7 @@ func (r *run) fresh(i, n int) []byte {
 }
 
 // enlarge moves joined rows into a buffer of n bytes or more, once there is
-// memory for it. An idle one is taken as large as it is, if the memory allows
+// memory for it. An idle buffer is taken at its full size if the memory allows
 // that: then nothing is moved again.
 func (r *run) enlarge(i, n int) error {
 	rows := &r.out.Sinks[i]
@@ -148,8 +149,8 @@ func (r *run) enlarge(i, n int) error {
 	return nil
 }
 
-// spare is idle memory that nobody counts: the collector takes it when it needs
-// it.
+// spare is idle memory outside the budget: the garbage collector takes it when
+// it needs it.
 type spare struct{ pool sync.Pool }
 
 func (s *spare) take() []byte {

@@ -25,9 +25,9 @@ type run struct {
 	src     source
 	cut     segment.Cutter
 	segment int
-	rows    []chain.Rows // of the segment at hand; taken when there is something to put in
+	rows    []chain.Rows // of the current segment; taken once there is something to put in
 	out     chain.Output // its rows are those
-	gone    int          // rejects that are out of rows
+	gone    int          // rejects that are no longer in rows
 	writer  writer
 	decoded int64
 }
@@ -35,7 +35,7 @@ type run struct {
 func (p *Pipe) run(ctx context.Context, s series, m *memory) (res Result, err error) {
 	w := p.takeWorker()
 	defer func() {
-		if m.floor.window > codec.DefaultWindow { // a decoder may hold on to what goes back
+		if m.floor.window > codec.DefaultWindow { // the decoder would keep memory that is given back
 			w.codec.Close()
 		}
 		p.putWorker(w)
@@ -44,7 +44,7 @@ func (p *Pipe) run(ctx context.Context, s series, m *memory) (res Result, err er
 	r := &run{
 		Pipe: p, series: s, w: w, mem: m,
 		objects: object.NewReader(ctx, p.config.Source, s.parts(), p.metrics.reader()),
-		writer:  writer{pipe: p, unit: s.ID, objects: s.Unit.Objects, series: s.number, told: s.Acked},
+		writer:  writer{pipe: p, unit: s.ID, objects: s.Unit.Objects, series: s.number, onAcked: s.Acked},
 	}
 	if s.From != nil {
 		r.segment, r.writer.begin = s.From.Segment, s.From.Segment
@@ -93,11 +93,11 @@ func (r *run) read(ctx context.Context) error {
 			return err
 		}
 	}
-	// Where no segment is under way blocks may be, of those before.
+	// Even if no segment is under way, a block of earlier ones may be.
 	if !r.cut.Close() && r.rows == nil {
 		return nil
 	}
-	return r.seal(ctx, nil) // the end is no place to go on from
+	return r.seal(ctx, nil) // nothing resumes at the end
 }
 
 // closeGroup ends the segment where the next member begins another group. The
@@ -108,23 +108,23 @@ func (r *run) closeGroup(ctx context.Context, next member) error {
 	if under {
 		return r.seal(ctx, end)
 	}
-	if !r.joint(r.segment) {
+	if !r.allEnd(r.segment) {
 		return nil
 	}
 	end.cursor.Series, end.cursor.Segment = r.number, r.segment
 	return r.pause(end)
 }
 
-// seal ends the segment and hands to the sinks the rows of the blocks that end
-// with it. Where all do the series may go on from end; nil: it is at its end,
-// and so are they.
+// seal ends the segment and hands the rows of the blocks that end with it to
+// the sinks. If all blocks end, the series can resume at end; nil: the series
+// ends, and so do they.
 func (r *run) seal(ctx context.Context, end *place) error {
 	if r.out.Rejects != nil {
 		r.gone += len(r.out.Rejects.Ends)
 	}
 	c := cut{segment: r.segment, routed: r.out.Routed}
 	r.segment++
-	c.whole = end == nil || r.joint(r.segment)
+	c.whole = end == nil || r.allEnd(r.segment)
 	c.rows = r.cutRows(r.segment, c.whole)
 	if c.whole && end != nil {
 		c.end = end
@@ -136,7 +136,7 @@ func (r *run) seal(ctx context.Context, end *place) error {
 	return r.pause(end)
 }
 
-// errPaused ends a reading that is past its time, at a place.
+// errPaused ends a reading that is past Until, at a place.
 var errPaused = errors.New("paused")
 
 // pause ends the reading at a place, if it is past its time.
@@ -151,9 +151,9 @@ func (r *run) pause(at *place) error {
 	return errPaused
 }
 
-// wrongFormat is the number of records from which a member of which none
-// decodes is taken to be of another format. Of a member that was cut its first
-// range is judged: a bad stretch further on is no format.
+// wrongFormat is how many records a member must have, none of which decodes, to
+// be taken for one of another format. Of a member that was cut only the first
+// range is judged: a bad stretch further on says nothing about the format.
 const wrongFormat = 100
 
 // member reads one member and settles what a fault of it means.
@@ -173,7 +173,7 @@ func (r *run) member(ctx context.Context, m member) error {
 		}
 		if wrong || m.void {
 			r.out.Counts = c.without
-			r.takeBack(rejects)
+			r.dropRejects(rejects)
 		}
 	}
 	if err == nil || r.found == nil || !failure.Is(err, failure.Member) {

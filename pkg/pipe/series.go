@@ -15,28 +15,28 @@ type Reading struct {
 	ID   unit.ID
 	// From is where the series goes on; nil: it begins.
 	From *unit.Cursor
-	// Until is when to stop. The reading pauses at the first place from then on
-	// where every sink's block ends, once all have acked what is before it; nothing
-	// behind it is written. Zero: it goes on to the series' end.
+	// Until is when to stop. From then on the reading pauses at the first place
+	// where every sink's block ends, once all have acked what is before it;
+	// nothing after it is written. Zero: it goes on to the end of the series.
 	Until time.Time
-	// Acked is called once, at the first place where every sink's block ends and
-	// all is acked, rows among it. nil: nobody is told.
+	// Acked, if not nil, is called once, at the first place where every sink's
+	// block ends and everything is acked, at least one row among it.
 	Acked func()
 }
 
 // Result is how far a call came.
 type Result struct {
 	// Counts are of what this call read and every sink acked, up to Cursor if
-	// there is one. Together with those of the calls before they are what one
-	// call for all of it would have counted, bytes from the store excepted; alone
-	// they may be negative, where records that were counted count no more.
+	// there is one. Added to those of earlier calls they are what a single call
+	// would have counted, except for bytes from the store. By themselves they
+	// may be negative, where records that were counted no longer count.
 	//
 	// A row that a sink refused is Rejected in place of Out, once, though other
 	// sinks may have taken it; the counts of each sink are of what it took.
 	Counts unit.Counts
 	// Cursor is where the series goes on; nil: it is at its end and committed.
-	// Beside an error it is the last place up to which every sink had acked all,
-	// nil if there was none in this call.
+	// Beside an error it is the last place up to which every sink had acked
+	// everything, nil if there was none in this call.
 	Cursor *unit.Cursor
 }
 
@@ -66,8 +66,8 @@ type member struct {
 
 const noLimit = -1
 
-// Rest reads a unit as series 0, with the faulty members as far as they count.
-// A member that proves bad is reported through found and its neighbours are
+// Rest reads a unit as series 0, its known faulty members only as far as their
+// faults say. A member that proves bad is passed to found, and the others are
 // delivered all the same.
 func (p *Pipe) Rest(ctx context.Context, r Reading, known []unit.Fault,
 	found func(context.Context, unit.Fault) error,
@@ -128,7 +128,7 @@ func (s *series) parts() []object.Part {
 	return parts
 }
 
-// once makes the calls of all attempts under one floor or another tell once.
+// once lets Acked be called once, however often the series starts over.
 func (s *series) once() {
 	if s.Acked != nil {
 		s.Acked = sync.OnceFunc(s.Acked)

@@ -8,8 +8,8 @@ import (
 
 // threads bounds how many pieces go through the chain at once. Among those that
 // wait, the series that began first goes first: series end one after the other,
-// not all at once, so that sinks have the first whole blocks early and the next
-// ones while they write those. A thread never waits for a series that is away
+// not all at once, so that sinks get whole blocks early, and the next ones
+// while they write those. A thread never waits for a series that is away
 // reading.
 type threads struct {
 	mu      sync.Mutex
@@ -44,7 +44,7 @@ func (t *threads) acquire(ctx context.Context, turn int64) error {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 	}
 	t.mu.Unlock()
-	if i < 0 { // it came meanwhile
+	if i < 0 { // a thread was granted meanwhile
 		t.release()
 	}
 	return ctx.Err()

@@ -12,8 +12,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Listing is what decides which units a job has. A lister with another one
-// would plan another job under the same name.
+// Listing is everything that decides which units a job has. A lister with a
+// different one would plan a different job under the same name.
 type Listing struct {
 	URL              string
 	Include, Exclude []string // their order decides nothing
@@ -24,15 +24,15 @@ type Listing struct {
 	Cut              *Cut   // nil: objects are never cut
 }
 
-// Reading is what decides where records begin in an object. A reader with
-// another one would number them otherwise.
+// Reading is everything that decides where records begin in an object. A reader
+// with a different one would number them differently.
 type Reading struct {
 	Codec     string // "" means auto
 	Framing   string // with everything in its section that moves a boundary
 	MaxRecord int64  // bytes
-	// Blocks is what decides which rows are in a block, where a sink names what it
-	// writes by block: other rows under its names would leave some of the old.
-	// "" where none does.
+	// Blocks decides which rows a block has, for a sink that names its output
+	// by block: other rows under the same names would leave some of the old
+	// ones. "" if there is no such sink.
 	Blocks string
 }
 

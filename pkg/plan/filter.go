@@ -58,8 +58,9 @@ func (f *Filter) Validate() error {
 	return nil
 }
 
-// Select judges o. A folder is never data, whatever the globs say; what the job
-// did not ask for is only excluded, so Empty and Archived count its own objects.
+// Select returns the verdict on o. A folder is never data, whatever the globs
+// say. Exclusion comes next, so that Empty and Archived count only objects that
+// the job asked for.
 func (f *Filter) Select(o unit.Object, archived bool) Verdict {
 	switch {
 	case o.Size == 0 && strings.HasSuffix(o.Key, "/"):

@@ -21,12 +21,12 @@ const (
 	MinTarget     = 1 << 20
 )
 
-// maxPacked is how many objects reach the target by their number alone: the
-// smallest one costs this part of it, because each costs a request.
+// maxPacked is how many objects fill a unit however small they are: each costs
+// a request, and so counts as at least this part of the target.
 const maxPacked = 64
 
-// maxSkipped is how many keys may be skipped while a unit is open. Whoever lists
-// can only stop where none is, and must be able to within a bounded time.
+// maxSkipped is how many keys may be skipped while a unit is open. A lister can
+// stop only while none is open, and must be able to within a bounded time.
 const maxSkipped = 1 << 16
 
 // Options tune a Packer.
@@ -53,7 +53,7 @@ type Packer struct {
 	open    []unit.Object
 	cost    int64
 	encoded int
-	skipped int    // since the open unit was
+	skipped int    // keys, since the open unit began
 	key     []byte // scratch for hashing
 }
 
@@ -76,7 +76,7 @@ func Target(bytes int64) int64 {
 	return max(bytes, MinTarget)
 }
 
-// Open reports whether objects were added that no unit was yielded for.
+// Open reports whether a unit is open: objects were added and not yet yielded.
 func (p *Packer) Open() bool { return len(p.open) > 0 }
 
 // Add packs o and calls yield for each unit that this closes: first the one
@@ -84,7 +84,7 @@ func (p *Packer) Open() bool { return len(p.open) > 0 }
 // target with an ETag comes as ranges when cut is given. Units are yielded one
 // by one, because a cut object may give millions.
 //
-// An error of yield is returned at once, and the Packer is then of no use.
+// An error of yield is returned at once, and the Packer is unusable afterwards.
 func (p *Packer) Add(o unit.Object, cut *Cut, yield func(*unit.Unit) error) error {
 	alone := o.Size >= p.opts.Target
 	n := o.EncodedBytes()
@@ -108,9 +108,8 @@ func (p *Packer) Add(o unit.Object, cut *Cut, yield func(*unit.Unit) error) erro
 	return nil
 }
 
-// Skip is called in place of Add for a key that is not packed. It closes the open
-// unit, and calls yield for it, when so many were skipped since it was opened
-// that it should wait for no more.
+// Skip is called in place of Add for a key that is not packed. After maxSkipped
+// of them it closes the open unit, if there is one, and calls yield for it.
 func (p *Packer) Skip(yield func(*unit.Unit) error) error {
 	if p.skipped++; p.skipped < maxSkipped {
 		return nil

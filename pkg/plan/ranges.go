@@ -6,8 +6,9 @@ import (
 )
 
 // Ranges yields the stretches [start, end) that tile size bytes: as few as fit
-// into target bytes each, of equal length but for rounding, so each is longer
-// than half the target when there are several. There are none for size 0.
+// into target bytes each, of equal length except for rounding, so each is
+// longer than half the target when there are several. There are none for size
+// 0.
 func Ranges(size, target int64) iter.Seq2[int64, int64] {
 	return func(yield func(start, end int64) bool) {
 		if size <= 0 || target <= 0 {

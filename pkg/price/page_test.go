@@ -55,7 +55,7 @@ func constants() string {
 
 func examples() string {
 	var b strings.Builder
-	b.WriteString("| work | memory | at once | takes | compute | requests | total |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| work | memory | concurrency | duration | compute | requests | total |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		what        string
 		n           int
@@ -65,7 +65,7 @@ func examples() string {
 		{"10^12 bytes in units of 64 MiB", 14_902, 64 << 20, 8, price.Function{}},
 		{"the same", 14_902, 64 << 20, 8, price.Function{Concurrency: 100}},
 		{"the same", 14_902, 64 << 20, 8, price.Function{MemoryMB: 884, Concurrency: 100}},
-		{"10 million objects of 10 kB, 64 a unit", 156_250, 640_000, 64, price.Function{}},
+		{"10 million objects of 10 kB, 64 per unit", 156_250, 640_000, 64, price.Function{}},
 	} {
 		w := units(c.n, c.bytes, c.gets)
 		w.Listed = int64(c.n) * max(1, c.gets)
@@ -83,11 +83,11 @@ func examples() string {
 	return b.String()
 }
 
-// perUnit is what a million units take that go well, divided by a million.
+// perUnit is what a million units that succeed at once take, divided by a million.
 func perUnit() string {
 	const n = 1_000_000
 	var b strings.Builder
-	b.WriteString("| of a unit | amount | $ a million units |\n|---|---|---|\n")
+	b.WriteString("| per unit | amount | $ per million units |\n|---|---|---|\n")
 	row := func(what string, amount float64, cost price.Usage) {
 		fmt.Fprintf(&b, "| %s | %s | %.2f |\n", what, strconv.FormatFloat(amount, 'f', -1, 64), price.Cost(cost).Total)
 	}
@@ -97,7 +97,7 @@ func perUnit() string {
 	row("DynamoDB: writes", float64(one.WriteUnits)/n, price.Usage{WriteUnits: one.WriteUnits})
 	row("DynamoDB: reads, strongly consistent", float64(one.ReadUnits)/n, price.Usage{ReadUnits: one.ReadUnits})
 	bare := price.Usage{Invocations: one.Invocations, QueueRequests: one.QueueRequests, WriteUnits: one.WriteUnits, ReadUnits: one.ReadUnits}
-	row("together", float64(bare.Requests())/n, bare)
+	row("subtotal", float64(bare.Requests())/n, bare)
 	for _, c := range []struct {
 		what        string
 		bytes, gets int64

@@ -1,13 +1,13 @@
-// Package price says what a job takes on Lambda: how long, and what it costs.
-// One model serves the plan, the report of what a job did take, and the pages
-// that show numbers.
+// Package price estimates how long a job takes on Lambda and what it costs. One
+// model serves the plan, the report of what a job took, and the pages that show
+// numbers.
 //
-// It measures nothing and asks nobody: prices and speeds are constants with
-// their source and date. An estimate is of the order of magnitude; what sinks
-// take, or a store that slows down, is not in it.
+// It measures nothing and calls nothing: prices and speeds are constants with
+// their source and date. An estimate gives the order of magnitude; sinks, and a
+// store that throttles, are not in it.
 //
-// The law: all numbers that anything shows of time or money come from here, and
-// docs/PERFORMANCE.md lists them all.
+// The law: every figure of time or money that is shown anywhere comes from
+// here, and docs/PERFORMANCE.md lists the constants.
 package price
 
 import (
@@ -63,7 +63,7 @@ type Work struct {
 	longest struct{ bytes, gets int64 } // of the unit that takes longest
 }
 
-// Add adds a unit that reads bytes with so many GETs.
+// Add adds a unit that reads bytes with that many GETs.
 func (w *Work) Add(bytes, gets int64) {
 	w.Units++
 	w.Bytes += bytes
@@ -73,7 +73,7 @@ func (w *Work) Add(bytes, gets int64) {
 	}
 }
 
-// Function is where it runs. The zero value is the template's.
+// Function is the function that runs it. The zero value is the template's.
 type Function struct {
 	MemoryMB    int // 0 means DefaultMemoryMB
 	Concurrency int // invocations at once; 0 means DefaultConcurrency
@@ -119,7 +119,7 @@ func usage(w Work, gbSeconds, busy float64) Usage {
 		Gets:          w.Gets,
 		Lists:         max(pages(w.Listed), 1),
 	}
-	if w.Units > 0 { // as if all took equally long: what begins a minute is not counted
+	if w.Units > 0 { // as if all took equally long; started minutes are not counted
 		minutes := int64(busy / float64(w.Units) / 60)
 		u.QueueRequests += w.Units * minutes * QueueRequestsPerMinute
 	}
@@ -128,8 +128,8 @@ func usage(w Work, gbSeconds, busy float64) Usage {
 
 func pages(keys int64) int64 { return (keys + KeysPerPage - 1) / KeysPerPage }
 
-// BytesPerSecond is what one invocation reads: as fast as its network, or as its
-// share of a processor.
+// BytesPerSecond is how fast one invocation reads: the lesser of its network
+// and its share of a CPU.
 func (f Function) BytesPerSecond() float64 {
 	f = f.withDefaults()
 	return min(NetworkBytesPerSecond, CPUBytesPerSecond*float64(f.MemoryMB)/MemoryPerCPU)
@@ -146,8 +146,8 @@ func (f Function) withDefaults() Function {
 	return f
 }
 
-// ramped is how long so many seconds of work take when invocations begin
-// FirstConcurrency at once and grow by RampPerMinute to at.
+// ramped is how long busy seconds of work take when concurrency starts at
+// FirstConcurrency and grows by RampPerMinute up to at.
 //
 // While it grows, t seconds have done first·t + slope·t²/2 of it.
 func ramped(busy, at float64) float64 {
@@ -164,5 +164,5 @@ func ramped(busy, at float64) float64 {
 	return full + (busy-done)/at
 }
 
-// Gets is how many GETs so many bytes of one object take.
+// Gets is how many GETs it takes to read that many bytes of one object.
 func Gets(bytes int64) int64 { return (bytes + WindowBytes - 1) / WindowBytes }

@@ -17,30 +17,33 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// attempt is what one delivery comes to.
+// attempt is the handling of one delivery.
 type attempt struct {
 	*Reader
 	delivery feed.Delivery
 	began    time.Time
 	limits   limits
-	unit     *unit.Unit // nil: what came is none
+	unit     *unit.Unit // nil: the message does not decode
 	ref      ledger.Ref
 	meta     ledger.Meta
-	probe    bool        // the job is halted because its sink is down, and this unit is to clear that
-	item     ledger.Item // as this start of work found it
-	// faulty are the members that are bad, or overwritten, by what this attempt
-	// knows.
-	faulty []unit.Fault
-	// over: the unit is done, and what fails after is no failed attempt.
-	over bool
+	probe    bool // the job is halted because its sink is down, and this unit may clear the halt
+	start         // the latest one
 
-	total   unit.Counts // of the unit, by every start of work
-	added   unit.Counts // of that, by this delivery
-	charged time.Time   // the memory's time up to here is in total
+	added   unit.Counts // what this delivery read and had acked
+	charged time.Time   // memory time up to here is counted
 
-	outcome outcome
-	reason  failure.Reason // of an outcome that is not as wished
+	outcome outcome        // so far
+	reason  failure.Reason // of an outcome other than success
 	halted  error          // why this delivery halted the job
+}
+
+// start is a start of work on the unit: what the ledger had of it at that
+// moment, and what has become of it since. A delivery that goes on after a
+// pause starts several times.
+type start struct {
+	item   ledger.Item
+	faulty []unit.Fault // the members that are known to be bad or overwritten
+	total  unit.Counts  // of the unit, over all starts of work
 }
 
 // handle is Handle while the message is held.
@@ -58,20 +61,21 @@ func (a *attempt) handle(ctx context.Context) error {
 		touched := a.touch(ctx)
 		err := a.work(ctx)
 		touched()
-		if !errors.Is(err, errOn) {
+		if err != nil || a.outcome != paused || !a.limits.goesOn {
 			return a.settle(ctx, err)
 		}
+		a.limits = a.limits.next(time.Now())
 	}
 }
 
 // begin starts work on the item and reports whether there is any.
 func (a *attempt) begin(ctx context.Context) (bool, error) {
 	d := a.delivery
-	item, err := ask(ctx, func() (ledger.Item, error) { return a.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
+	item, err := ledger.Ask(ctx, func() (ledger.Item, error) { return a.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
 	if err != nil {
 		return false, a.fail(ctx, err)
 	}
-	a.item = item
+	a.start = start{item: item}
 	switch {
 	case item.State == ledger.Done, item.Run > a.ref.Run:
 		a.outcome = skipped
@@ -120,8 +124,9 @@ func (a *attempt) work(ctx context.Context) (err error) {
 	return a.members(ctx)
 }
 
-// rest reads everything but the faulty members. With any of them the unit is
-// not done: the rest is marked, so that later deliveries read only those.
+// rest reads everything but the faulty members. If there are any, the unit is
+// not done: the rest is marked done, so that later deliveries read only those
+// members.
 func (a *attempt) rest(ctx context.Context) error {
 	res, err := a.within(ctx, func(ctx context.Context) (pipe.Result, error) {
 		return a.pipe.Rest(ctx, a.reading(ctx, 0), a.item.Faults, a.found)
@@ -143,9 +148,9 @@ func (a *attempt) rest(ctx context.Context) error {
 	return a.conclude(ctx)
 }
 
-// conclude ends the work on a unit of which all that can be read was acked. What
-// was overwritten is seen to even where other members are bad: the unit may never
-// be done.
+// conclude ends the work on a unit of which all that can be read was acked.
+// Overwritten members are looked at again even if other members are bad,
+// because the unit may never be done.
 func (a *attempt) conclude(ctx context.Context) error {
 	if err := a.lookAgain(ctx); err != nil {
 		return err
@@ -168,7 +173,8 @@ func (a *attempt) found(ctx context.Context, f unit.Fault) error {
 	return nil
 }
 
-// members reads the faulty members, the one that the cursor is in first.
+// members reads the faulty members, starting with the one that the cursor is
+// in.
 func (a *attempt) members(ctx context.Context) error {
 	faults := a.bad()
 	if c := a.item.Cursor; c != nil {
@@ -211,8 +217,9 @@ func (a *attempt) members(ctx context.Context) error {
 	return a.conclude(ctx)
 }
 
-// from is where work goes on at f: at the cursor, as long as it is in the series
-// of a member that is still bad, for what is before it is counted.
+// from is the cursor to pause at before f is read: the item's own one while it
+// is in the series of a member that is still bad, because what precedes it is
+// counted; otherwise f's faulty record.
 func (a *attempt) from(f unit.Fault) unit.Cursor {
 	if c := a.item.Cursor; c != nil && slices.ContainsFunc(a.faulty, func(g unit.Fault) bool { return series(g, c) == 1 }) {
 		return *c
@@ -220,7 +227,7 @@ func (a *attempt) from(f unit.Fault) unit.Cursor {
 	return unit.Cursor{Series: f.Member + 1, Member: f.Member, Record: f.Record}
 }
 
-// series is 1 for the member whose series the cursor is in.
+// series is 1 if the cursor is in the series of f's member, and 0 if not.
 func series(f unit.Fault, c *unit.Cursor) int {
 	if c.Series == f.Member+1 {
 		return 1
@@ -244,7 +251,7 @@ func (a *attempt) reading(ctx context.Context, series int) pipe.Reading {
 	return r
 }
 
-// still notes what is bad about a member by the latest reading.
+// still records what the latest reading found wrong with a member.
 func (a *attempt) still(ctx context.Context, f unit.Fault, err error) error {
 	_, f.Reason = failure.Of(err)
 	f.Detail = err.Error()
@@ -255,7 +262,8 @@ func (a *attempt) still(ctx context.Context, f unit.Fault, err error) error {
 	return nil
 }
 
-// fault is the attempt's error while members are bad: that of the first.
+// fault is the attempt's error while members are bad: that of the first of
+// them.
 func fault(bad []unit.Fault) error {
 	f := slices.MinFunc(bad, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
 	return failure.Errorf(failure.Member, f.Reason, "%s", f.Detail)
@@ -267,8 +275,8 @@ func (a *attempt) count(c unit.Counts) {
 	a.added.Add(c)
 }
 
-// write makes a call of the ledger that keeps the unit's counts, with the
-// memory's time up to now among them.
+// write makes a ledger call that stores the unit's counts, with the memory time
+// up to now included.
 func (a *attempt) write(ctx context.Context, call func(unit.Counts) error) error {
 	if mb := a.opt.MemoryMB; mb > 0 {
 		now := time.Now()

@@ -33,9 +33,9 @@ func (a *attempt) check(ctx context.Context) (bool, error) {
 		return false, a.fail(ctx, err)
 	}
 	on, err := a.judge(meta)
-	// What was remembered is good enough to work on. It is not to ack: the halt
-	// that it tells of may be over, and this may be the message that was sent
-	// because of that. Nor does a probe trust it.
+	// Cached meta is good enough to work on, but not to ack on: the halt that it
+	// shows may be over, and this may be the very message that was sent because of
+	// that. Nor does a probe trust it.
 	if !fresh && (!on || a.delivery.Probe) {
 		if meta, err = a.metas.read(ctx, a.ref.Job); err != nil {
 			return false, a.fail(ctx, err)
@@ -60,15 +60,15 @@ func (a *attempt) check(ctx context.Context) (bool, error) {
 	return false, a.fail(ctx, err)
 }
 
-// judge says whether the unit is to be worked on, by what is known of its job.
-// If not, the message is acked, or err says why not.
+// judge says from m whether the unit is to be worked on. If not, the message is
+// acked, or err says why it fails.
 func (a *attempt) judge(m ledger.Meta) (bool, error) {
 	a.probe, a.outcome = false, ""
 	switch {
 	case m.Run < a.ref.Run:
 		return false, fmt.Errorf("run %d is not in the ledger yet", a.ref.Run)
 	case m.State == ledger.Completed, m.State == ledger.Cancelled, m.Run > a.ref.Run:
-		a.outcome = skipped // its item is done, or of no run that counts
+		a.outcome = skipped // its item is done, or its run no longer counts
 		return false, nil
 	case m.Halt != nil:
 		a.probe = a.delivery.Probe && m.Halt.SinkDown()
@@ -85,8 +85,8 @@ func (a *attempt) judge(m ledger.Meta) (bool, error) {
 	return true, nil
 }
 
-// unreadable fails a message that is no unit of ours; at its last delivery the
-// ledger learns why, if it knows the unit.
+// unreadable fails a message that does not decode. At its last delivery the
+// reason is recorded in the ledger, if it knows the unit.
 func (a *attempt) unreadable(ctx context.Context, cause error) error {
 	d := a.delivery
 	if d.ID == "" || d.Job == "" || d.Receives < d.Cap {
@@ -97,7 +97,7 @@ func (a *attempt) unreadable(ctx context.Context, cause error) error {
 		return a.fail(ctx, errors.Join(cause, err))
 	}
 	a.ref.Run = meta.Run
-	a.item, err = ask(ctx, func() (ledger.Item, error) { return a.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
+	a.item, err = ledger.Ask(ctx, func() (ledger.Item, error) { return a.ledger.Begin(ctx, a.ref, d.Receives, d.Cap) })
 	if err != nil || a.item.State != ledger.Open || a.item.Run != meta.Run {
 		return a.fail(ctx, errors.Join(cause, err))
 	}

@@ -1,11 +1,9 @@
 package reader
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spate-go/spate/pkg/backoff"
@@ -15,8 +13,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// done marks the unit done. A flag that it was to clear is cleared before: after
-// a crash between the two there is an open unit to probe with.
+// done marks the unit done. A halt that it is a probe for is cleared first:
+// after a crash between the two there still is an open unit to probe with.
 func (a *attempt) done(ctx context.Context) error {
 	if err := a.clear(ctx); err != nil {
 		return err
@@ -29,7 +27,7 @@ func (a *attempt) done(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.over, a.outcome = true, done
+	a.outcome = done
 	a.opt.Latency.Observe(time.Since(a.began))
 	a.opt.Overwritten.Add(a.total.Overwritten)
 	if a.opt.Finished != nil {
@@ -38,11 +36,8 @@ func (a *attempt) done(ctx context.Context) error {
 	return a.ended(ctx, tally)
 }
 
-// errOn is the end of a work that goes on at once.
-var errOn = errors.New("goes on")
-
-// pause writes where the unit goes on. In a shared ledger that says that it is
-// due, in the same write, and the message can go.
+// pause records where the unit continues. A shared ledger records in the same
+// write that the unit is due, so the message can be acked.
 func (a *attempt) pause(ctx context.Context, at unit.Cursor) error {
 	if err := a.clear(ctx); err != nil {
 		return err
@@ -52,10 +47,6 @@ func (a *attempt) pause(ctx context.Context, at unit.Cursor) error {
 		return err
 	}
 	a.outcome = paused
-	if a.limits.goesOn {
-		a.limits = a.limits.next(time.Now())
-		return errOn
-	}
 	return nil
 }
 
@@ -71,7 +62,7 @@ func (a *attempt) clear(ctx context.Context) error {
 	return nil
 }
 
-// ended tells of the unit's end when it may be the job's.
+// ended calls Settled if the unit's end may be the job's.
 func (a *attempt) ended(ctx context.Context, t ledger.Tally) error {
 	if !t.Settled() || a.opt.Settled == nil {
 		return nil
@@ -79,20 +70,20 @@ func (a *attempt) ended(ctx context.Context, t ledger.Tally) error {
 	return a.opt.Settled(ctx, a.ref.Job)
 }
 
-// settle decides what the end of a start of work means, once.
+// settle decides, once, what the end of a start of work means.
 func (a *attempt) settle(ctx context.Context, err error) error {
 	scope, reason := failure.Of(err)
 	switch {
 	case err == nil:
 		return nil
-	case a.over:
+	case a.outcome == done: // an error after that is no failed attempt
 		return a.named(err)
 	case ctx.Err() != nil: // stopped from outside: not an attempt
 		a.outcome = stopped
 		return a.giveBack(ctx, err)
 	case errors.Is(err, ledger.ErrFenced):
-		// Not before the start that took over has had its time: one more would fence
-		// that, and of two messages of a long unit neither would ever get on.
+		// Not before the start that took over has had its time: another start would
+		// fence it off, and of two messages of a long unit neither would ever advance.
 		a.outcome = fenced
 		return feed.RetryAfter(a.named(err), max(a.opt.BackoffMax, a.limits.whole))
 	case scope == failure.Job:
@@ -107,7 +98,7 @@ func (a *attempt) settle(ctx context.Context, err error) error {
 	a.outcome, a.reason = retried, reason
 	cause := a.cause(reason, err)
 	err = a.named(err)
-	if scope != failure.Transient { // the sink is not to blame: so much a probe has shown
+	if scope != failure.Transient { // the sink is not to blame, which is all that a probe has to show
 		err = errors.Join(err, a.clear(ctx))
 	}
 	if a.item.Last {
@@ -132,13 +123,13 @@ func (a *attempt) giveBack(ctx context.Context, cause error) error {
 	return errors.Join(cause, err)
 }
 
-// halt sets the job's flag and acks: the unit's item stays open and is sent
-// again when the flag is cleared.
+// halt sets the job's halt flag and acks the message: the unit's item stays
+// open, and the unit is sent again when the flag is cleared.
 func (a *attempt) halt(ctx context.Context, cause error) error {
 	_, reason := failure.Of(cause)
 	a.outcome, a.reason = halted, reason
 	h := ledger.Halt{Reason: reason, Detail: cause.Error(), At: time.Now()}
-	won, err := ask(ctx, func() (bool, error) { return a.ledger.Halt(ctx, a.ref.Job, h) })
+	won, err := ledger.Ask(ctx, func() (bool, error) { return a.ledger.Halt(ctx, a.ref.Job, h) })
 	if err != nil {
 		return a.fail(ctx, errors.Join(cause, err))
 	}
@@ -154,7 +145,7 @@ func (a *attempt) halt(ctx context.Context, cause error) error {
 	return nil
 }
 
-// waits says that the unit is open and that its message is about to be acked.
+// waits reports that the message is about to be acked while its unit is open.
 func (a *attempt) waits() {
 	if a.opt.Waits != nil {
 		a.opt.Waits(a.delivery.Message)
@@ -163,23 +154,17 @@ func (a *attempt) waits() {
 
 // cause is why the unit is given up.
 func (a *attempt) cause(reason failure.Reason, err error) ledger.Cause {
-	// Until the rest is marked, no object of the unit is known to be in the
-	// sinks whole.
-	c := ledger.Cause{Reason: reason, Detail: err.Error(), Objects: a.unit.Objects, Record: -1}
-	if bad := a.bad(); a.item.RestDone && len(bad) > 0 {
-		slices.SortFunc(bad, func(f, g unit.Fault) int { return cmp.Compare(f.Member, g.Member) })
-		c.Objects, c.Faults, c.Record = nil, bad, bad[0].Record
-		for _, f := range bad {
-			c.Objects = append(c.Objects, a.unit.Objects[f.Member])
-		}
+	var bad []unit.Fault
+	if a.item.RestDone {
+		bad = a.bad()
 	}
-	return c
+	return ledger.NewCause(reason, err.Error(), a.unit, bad)
 }
 
 // dead gives the unit up before its message fails for the last time.
 func (a *attempt) dead(ctx context.Context, err error, c ledger.Cause) error {
 	a.reason = c.Reason
-	tally, e := ask(ctx, func() (ledger.Tally, error) { return a.ledger.Dead(ctx, a.ref, a.item.Serial, c) })
+	tally, e := ledger.Ask(ctx, func() (ledger.Tally, error) { return a.ledger.Dead(ctx, a.ref, a.item.Serial, c) })
 	if e != nil {
 		return errors.Join(err, e)
 	}
@@ -190,7 +175,7 @@ func (a *attempt) dead(ctx context.Context, err error, c ledger.Cause) error {
 	return errors.Join(err, a.ended(ctx, tally))
 }
 
-// fail fails the message without an attempt.
+// fail fails the message without counting an attempt.
 func (a *attempt) fail(ctx context.Context, err error) error {
 	a.outcome = refused
 	if ctx.Err() != nil {
@@ -200,7 +185,7 @@ func (a *attempt) fail(ctx context.Context, err error) error {
 	return feed.RetryAfter(a.named(err), a.opt.BackoffMax)
 }
 
-// named names the unit, or what came in place of one.
+// named puts the unit's id, if there is one, before err.
 func (a *attempt) named(err error) error {
 	if a.ref.ID == "" {
 		return err

@@ -14,10 +14,10 @@ type outcome string
 const (
 	done      outcome = "done"
 	paused    outcome = "paused"
-	skipped   outcome = "skipped" // nothing was left to do
-	stopped   outcome = "stopped" // from outside; no attempt
-	halted    outcome = "halted"  // acked because the job is
-	haltedJob outcome = "halted_job"
+	skipped   outcome = "skipped"    // nothing was left to do
+	stopped   outcome = "stopped"    // from outside; no attempt
+	halted    outcome = "halted"     // acked because the job is
+	haltedJob outcome = "halted_job" // this delivery set the halt flag
 	retried   outcome = "retry"
 	fenced    outcome = "fenced"
 	refused   outcome = "refused" // failed without an attempt
@@ -82,7 +82,8 @@ func (a *attempt) log(ctx context.Context, err error) {
 	a.opt.Log.LogAttrs(ctx, level, "unit", attrs...)
 }
 
-// clip is what of s fits n bytes of a line that escapes what is not text.
+// clip cuts s to what fits into n bytes of a log line, in which everything but
+// plain text is escaped.
 func clip(s string, n int) string {
 	const escape = len(`\u0000`)
 	for i, r := range s {

@@ -9,8 +9,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// metas remembers the metas of jobs for a while, so that a stream of small units
-// does not read one item for each.
+// metas caches the metas of jobs for a while, so that a stream of small units
+// does not read the job's item for each of them.
 type metas struct {
 	ledger ledger.Worker
 	keep   time.Duration
@@ -36,10 +36,10 @@ func (m *metas) get(ctx context.Context, job string) (_ ledger.Meta, fresh bool,
 	return meta, true, err
 }
 
-// read returns the job's meta as it is.
+// read reads the job's meta from the ledger and caches it.
 func (m *metas) read(ctx context.Context, job string) (ledger.Meta, error) {
 	until := time.Now().Add(m.keep) // from before the call: the answer may be as old as that
-	meta, err := ask(ctx, func() (ledger.Meta, error) { return m.ledger.Meta(ctx, job) })
+	meta, err := ledger.Ask(ctx, func() (ledger.Meta, error) { return m.ledger.Meta(ctx, job) })
 	if err != nil || m.keep == 0 {
 		return meta, err
 	}
@@ -53,14 +53,14 @@ func (m *metas) read(ctx context.Context, job string) (ledger.Meta, error) {
 	return meta, nil
 }
 
-// forget is for when the job was changed here.
+// forget drops the meta of a job that was just changed here.
 func (m *metas) forget(job string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.jobs, job)
 }
 
-// change is for what this process wrote into the job.
+// change applies to a cached meta what this process has written to the job.
 func (m *metas) change(job string, change func(*ledger.Meta)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

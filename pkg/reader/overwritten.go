@@ -12,24 +12,24 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxAgain is how many times in a row a key is looked at again that is
+// maxAgain is how many times in a row a key is looked at again when it is
 // overwritten faster than it is read.
 const maxAgain = 3
 
-// announced reports whether what became of the unit's objects is to be found out
-// here: events told of them, and no listing will.
+// announced reports whether it is for this reader to find out what became of
+// the unit's objects: they come from events, and no listing will.
 func (a *attempt) announced() bool {
 	return a.unit.Origin == unit.FromEvent && a.opt.Announced != nil && a.opt.Stat != nil
 }
 
-// overtaken reports whether f is no fault: a newer version took the member's
-// place. Of a version that is pinned by its id none can.
+// overtaken reports whether f is no fault: a newer version has replaced the
+// member. Nothing replaces a version that is pinned by its id.
 func (a *attempt) overtaken(f unit.Fault) bool {
 	return a.announced() && f.Reason == failure.ETagDrift && a.unit.Objects[f.Member].Version == ""
 }
 
-// overwritten records that a newer version took a member's place, in the item
-// and in its claim, in one write.
+// overwritten records, in the item and in the member's claim, in one write,
+// that a newer version has replaced the member.
 func (a *attempt) overwritten(ctx context.Context, f unit.Fault) error {
 	f.Overwritten = true
 	o := a.unit.Objects[f.Member]
@@ -41,7 +41,7 @@ func (a *attempt) overwritten(ctx context.Context, f unit.Fault) error {
 	return nil
 }
 
-// bad are the members that keep the unit from its end.
+// bad are the members that keep the unit from being done.
 func (a *attempt) bad() (bad []unit.Fault) {
 	for _, f := range a.faulty {
 		if !f.Overwritten {
@@ -51,15 +51,16 @@ func (a *attempt) bad() (bad []unit.Fault) {
 	return bad
 }
 
-// lookAgain looks at the keys of overwritten members as they are now.
+// lookAgain looks up what is current now under the keys of overwritten members.
 //
-// The order: all of them were marked before, for good. What is put from then on
-// may be claimed, even if it is the very version that was announced here; what
-// was put before, and whose event a claim without the mark swallowed, is found
-// now. Looked at first and marked then, one between the two would be lost.
+// The order matters: by now all of them are marked, for good. A version that is
+// put after the mark can be claimed, even if it is the very one that was
+// announced here. A version that was put before the mark, and whose event ran
+// into the unmarked claim and was dropped, is found now. If the look came first
+// and the mark second, a version put between the two would be lost.
 //
-// A delivery that crashes after this looks again: a todo for a key takes the
-// place of the one before, and passes through the claims like an event.
+// A delivery that crashes after this looks again: a key's todo replaces the one
+// before it, and goes through the claims like an event.
 func (a *attempt) lookAgain(ctx context.Context) error {
 	for i := range a.faulty {
 		f := &a.faulty[i]
@@ -74,8 +75,8 @@ func (a *attempt) lookAgain(ctx context.Context) error {
 		now, err := a.stat(ctx, was.Key)
 		switch {
 		case failure.Is(err, failure.Member):
-			// Gone, as far as this delivery is concerned. The mark stays: should it come
-			// back, the next one sees to it, and the unit ends.
+			// Gone, as far as this delivery can tell. The mark stays: if the object comes
+			// back, the next delivery finds it, and the unit ends.
 			_, f.Reason = failure.Of(err)
 			f.Overwritten, f.Detail = false, err.Error()
 		case err != nil:
@@ -89,12 +90,14 @@ func (a *attempt) lookAgain(ctx context.Context) error {
 	return nil
 }
 
-// again has what is current under a key claimed, as if an event had come.
+// again has what is current under a key claimed, as if an event had announced
+// it.
 //
-// A key that is overwritten again and again is left to its events after a few
-// times: each put sends one, which finds no claim, or one whose unit will mark it
-// and look again as this one did. Only of the version that was announced here the
-// event may have come before the mark, and nobody else knows.
+// After a few rounds, a key that keeps being overwritten is left to its events:
+// each put sends one, which finds no claim, or the claim of a unit that will
+// mark it and look again as this one did. The exception is the version that was
+// announced here: its event may have come before the mark, and nobody else
+// would see to it.
 func (a *attempt) again(ctx context.Context, was, now unit.Object) error {
 	if now.Again = was.Again + 1; now.Again > maxAgain && now.ETag != was.ETag {
 		a.opt.Log.InfoContext(ctx, "key left to its events", "job", a.ref.Job, "unit", a.ref.ID,
@@ -104,7 +107,8 @@ func (a *attempt) again(ctx context.Context, was, now unit.Object) error {
 	return ledger.Retry(ctx, func() error { return a.opt.Announced.Again(ctx, a.ref.Job, now) })
 }
 
-// stat asks again while that may help.
+// stat looks up what is current under a key, and repeats that while it may
+// help.
 func (a *attempt) stat(ctx context.Context, key string) (o unit.Object, err error) {
 	p := backoff.Policy{Base: 100 * time.Millisecond, Max: 2 * time.Second, Retries: 5}
 	passing := func(err error) bool { return failure.Is(err, failure.Transient) }
@@ -115,13 +119,13 @@ func (a *attempt) stat(ctx context.Context, key string) (o unit.Object, err erro
 	return o, err
 }
 
-// adopt gives the reader's fingerprint to a continuous job that has none, and
-// returns the job with the one that it has.
+// adopt gives this reader's fingerprint to a continuous job that has none, and
+// returns the job with the fingerprint that it has then.
 func (a *attempt) adopt(ctx context.Context, m ledger.Meta) (ledger.Meta, error) {
 	if !m.Continuous || m.Digests.Read != "" || m.Halt != nil || m.State.Ended() || m.Run != a.ref.Run || a.opt.Announced == nil {
 		return m, nil
 	}
-	read, err := ask(ctx, func() (string, error) { return a.opt.Announced.Adopt(ctx, a.ref.Job, m.Run, a.opt.ReadDigest) })
+	read, err := ledger.Ask(ctx, func() (string, error) { return a.opt.Announced.Adopt(ctx, a.ref.Job, m.Run, a.opt.ReadDigest) })
 	if err != nil {
 		return m, err
 	}
@@ -130,7 +134,7 @@ func (a *attempt) adopt(ctx context.Context, m ledger.Meta) (ledger.Meta, error)
 	return m, nil
 }
 
-// note takes f for what is known of its member.
+// note replaces what is known of f's member with f.
 func (a *attempt) note(f unit.Fault) {
 	a.forget(f.Member)
 	a.faulty = append(a.faulty, f)

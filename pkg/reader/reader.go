@@ -1,12 +1,12 @@
-// Package reader is the protocol of one unit: from a delivery to its item done
-// in the ledger and its message acked. It moves no bytes (package pipe does)
-// and never sends (INV-8).
+// Package reader is the protocol for one unit: from its delivery until its item
+// is done in the ledger and its message is acked. It moves no bytes (package pipe
+// does) and never sends (INV-8).
 //
 // The order of effects is the guarantee. A unit is done only after every sink
 // acked every block (INV-1), and a message is acked only when its unit is done
 // or its item says what is due (INV-7): a crash between any two effects leaves
-// an open item and a message that comes back. Nothing is acked on the word of
-// what was remembered of the job: that is read anew first.
+// an open item and a message that comes back. No message is acked on cached
+// knowledge of its job: the job is read anew first.
 package reader
 
 import (
@@ -22,82 +22,87 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Pipe reads a unit's bytes into the sinks. *pipe.Pipe is one.
+// Pipe reads a unit's bytes into the sinks; *pipe.Pipe implements it.
 type Pipe interface {
+	// Rest reads everything but the members that are known to be faulty, and calls
+	// found for each further one that proves so.
 	Rest(ctx context.Context, r pipe.Reading, known []unit.Fault,
 		found func(context.Context, unit.Fault) error) (pipe.Result, error)
+	// Member reads one faulty member from its faulty record on. failure.Member: it
+	// is still bad.
 	Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error)
 }
 
 // Options tune a Reader. The zero value is usable.
 type Options struct {
 	// ReadDigest is the fingerprint of this reader's configuration; a job with
-	// another one is halted.
+	// a different one is halted.
 	ReadDigest string
-	// Pipeline is the digest of its chain and sinks, which the job's report is to
-	// name. "": none.
+	// Pipeline is the digest of the chain and sinks, for the job's report. "":
+	// the report names none.
 	Pipeline string
-	// Cache is for how long a job's meta is remembered. 0: it is not.
+	// Cache is how long a job's meta is cached. 0: not at all.
 	Cache time.Duration
 	// BackoffMin and BackoffMax bound the delay after a failed attempt, which
-	// doubles with each: 50 ms and 2 s if 0, as suits a feed in this process.
+	// doubles with each. 0: 50 ms and 2 s, which suits a feed in this process.
 	BackoffMin, BackoffMax time.Duration
 
-	// Visibility is for how long a message that needs renewing is kept from other
-	// readers at a time, so that one whose reader crashed is due again by then.
-	// 0: 2 min.
+	// Visibility is how long each renewal hides a message from other readers,
+	// so that the message of a reader that crashed is due again by then. 0: 2
+	// min.
 	Visibility time.Duration
-	// Settling is after how long a run that nobody works on is settled: while a
-	// message is renewed, its run's counters are touched three times as often. 0:
-	// 10 min.
+	// Settling is how long nobody works on a run before it is settled. While a
+	// message is renewed, its run's counters are touched three times as often.
+	// 0: 10 min.
 	Settling time.Duration
-	// Reserve is how long before the end of a delivery's time, where its message
-	// needs renewing and its context has a deadline, a unit pauses as soon as it
-	// can; what is left at a third of it is for what is to be written. 0: 15 s. A
-	// quarter of the time there is bounds it.
+	// Reserve is the time kept free before the deadline of a delivery whose
+	// message needs renewing. When it begins, the unit pauses as soon as it
+	// can; in its last third nothing is read any more, so that the outcome can
+	// be written. It takes a quarter of the delivery's time at most. 0: 15 s.
 	Reserve time.Duration
-	// UnitTime is the time after which a unit's progress is written and it goes
-	// on in the same delivery, in a ledger that is not Shared; Reserve is before
-	// its end. 0: none.
+	// UnitTime is how often the progress of a unit is written while it
+	// continues in the same delivery, for a ledger that is not Shared; Reserve
+	// applies before the end of each stretch. 0: never.
 	UnitTime time.Duration
-	// MemoryMB is the memory of the function that this runs in, for
-	// Counts.MemoryTime. 0: it is none.
+	// MemoryMB is the memory of the function that this runs in, in MB, for
+	// Counts.MemoryTime. 0: it runs in none.
 	MemoryMB int64
 
-	// Announced and Stat are for units whose objects were announced by events: a
-	// member of one that has changed is overwritten, not faulty, and what is current
-	// under its key is read in its place. Stat is that of object.Stater, for the
-	// bucket of the unit. Without both such a member is faulty like any other, and
-	// without Announced a continuous job has to have its fingerprint.
+	// Announced and Stat are for units whose objects were announced by events.
+	// With both, a member that has changed is overwritten, not faulty, and what
+	// is current under its key is read in its place; without both, it is faulty
+	// like any other. Without Announced a continuous job must have its
+	// fingerprint already. Stat is that of object.Stater, for the unit's
+	// bucket.
 	Announced ledger.Announced
 	Stat      func(ctx context.Context, bucket, key string) (unit.Object, error)
 
-	// Resume clears the halt of a job for sink_down, after a probe fared well;
-	// it may be called again. nil: a probe clears nothing.
+	// Resume clears a job's halt for sink_down after a probe succeeded; it may
+	// be called again. nil: a probe clears nothing.
 	Resume func(ctx context.Context, job string) error
 	// Settled is called after a unit's end when every planned unit seems to
-	// have ended; it may prove the job's end. nil: nobody is told.
+	// have ended; it may prove the job's end. nil: it is not.
 	Settled func(ctx context.Context, job string) error
-	// Halted is told when a unit of this reader halted its job, once a halt.
-	// nil: nobody is told.
+	// Halted is called once per halt, when a unit of this reader has halted its
+	// job. nil: it is not.
 	Halted func(ctx context.Context, u *unit.Unit, h ledger.Halt)
-	// Waits is told of every message that is acked because its job is halted, while
-	// its unit is open, before it is acked. nil: whoever clears the halt has every
-	// open unit sent.
+	// Waits is called for every message that is acked because its job is
+	// halted, while its unit is open, before the ack. nil: whoever clears the
+	// halt has every open unit sent.
 	Waits func(m feed.Message)
-	// Finished is told of every unit that ended as done. nil: nobody is told.
+	// Finished is called for every unit that ended as done. nil: it is not.
 	Finished func(u *unit.Unit)
-	// GaveUp is told of every unit that was given up, and why. nil: nobody is
-	// told.
+	// GaveUp is called for every unit that was given up, with the cause. nil:
+	// it is not.
 	GaveUp func(u *unit.Unit, c ledger.Cause)
-	// Latency observes how long units took from their delivery to their end as
-	// done. nil: nothing does.
+	// Latency observes the time from a unit's delivery to its end as done. nil:
+	// it is not measured.
 	Latency *metric.Durations
-	// Overwritten counts the objects of units that were done of which a newer
-	// version took the place; of an object that was cut, each range. nil: nothing
-	// does.
+	// Overwritten counts the objects of done units that a newer version
+	// replaced; of an object that was cut, each range. nil: they are not
+	// counted.
 	Overwritten *metric.Value
-	// Log gets one line a delivery. nil: slog.Default().
+	// Log gets one line per delivery. nil: slog.Default().
 	Log *slog.Logger
 	// Level is that of the line of a delivery that went well. 0: info.
 	Level slog.Level
@@ -123,13 +128,14 @@ type Reader struct {
 	metas  metas
 }
 
-// New returns a reader.
+// New returns a reader of the units in l, which reads their bytes with p.
 func New(l ledger.Worker, p Pipe, o Options) *Reader {
 	o = o.withDefaults()
 	return &Reader{ledger: l, pipe: p, opt: o, metas: metas{ledger: l, keep: o.Cache}}
 }
 
-// Handle is a feed.Handler.
+// Handle is a [feed.Handler]. It takes one delivered unit as far as it can be
+// taken now, and writes one line to the log.
 func (r *Reader) Handle(ctx context.Context, d feed.Delivery) error {
 	now := time.Now()
 	a := &attempt{

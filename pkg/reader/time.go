@@ -11,18 +11,18 @@ import (
 	"github.com/spate-go/spate/pkg/pipe"
 )
 
-// limits are the times at which a start of work has to come to an end.
+// limits are the times by which a start of work has to end.
 type limits struct {
-	pause  time.Time // from then on it pauses where it can; zero: it does not
-	stop   time.Time // it reads no further, wherever it is; zero: it does
-	goesOn bool      // the unit goes on in the same delivery
-	unit   time.Duration
-	most   time.Duration // of the reserve
-	whole  time.Duration // that a delivery may take; 0: not known
+	pause  time.Time     // from then on it pauses as soon as it can; zero: never
+	stop   time.Time     // it reads no further, wherever it is; zero: never
+	goesOn bool          // the unit continues in the same delivery
+	unit   time.Duration // length of a stretch, if goesOn
+	most   time.Duration // bound of the reserve
+	whole  time.Duration // time for the whole delivery; 0: not known
 }
 
-// limits are those of a delivery. Only one that is renewed has a deadline of its
-// own: in one process the end of the context is a stop from outside.
+// limits returns those of a delivery. Only a delivery that is renewed has a deadline
+// of its own: in one process the end of the context is a stop from outside.
 func (r *Reader) limits(ctx context.Context, renewed bool, now time.Time) limits {
 	l := limits{most: r.opt.Reserve}
 	if end, ok := ctx.Deadline(); ok && renewed {
@@ -39,6 +39,7 @@ func (r *Reader) limits(ctx context.Context, renewed bool, now time.Time) limits
 // next are the limits of the stretch that begins now.
 func (l limits) next(now time.Time) limits { return l.until(now, now.Add(l.unit)) }
 
+// until sets the limits of a stretch that lasts from now to end.
 func (l limits) until(now, end time.Time) limits {
 	reserve := max(min(l.most, end.Sub(now)/4), 0)
 	l.pause = end.Add(-reserve)
@@ -51,8 +52,9 @@ func (l limits) late() bool { return !l.pause.IsZero() && !time.Now().Before(l.p
 
 var errOutOfTime = errors.New("out of time")
 
-// within reads under the attempt's time. A reading that is stopped has paused
-// where every sink had last acked all; without such a place it came to nothing.
+// within reads under the attempt's time limit. A reading that is stopped counts
+// as paused at the last place where every sink had acked everything; without
+// such a place it came to nothing.
 func (a *attempt) within(ctx context.Context, read func(context.Context) (pipe.Result, error)) (pipe.Result, error) {
 	if a.limits.stop.IsZero() {
 		return read(ctx)
@@ -62,7 +64,7 @@ func (a *attempt) within(ctx context.Context, read func(context.Context) (pipe.R
 	res, err := read(limited)
 	switch {
 	case err == nil, ctx.Err() != nil, !errors.Is(context.Cause(limited), errOutOfTime),
-		ledger.Final(err), failure.Is(err, failure.Member): // whose time it is makes no difference
+		ledger.Final(err), failure.Is(err, failure.Member): // more time would not change these
 		return res, err
 	case res.Cursor != nil:
 		return res, nil
@@ -73,7 +75,8 @@ func (a *attempt) within(ctx context.Context, read func(context.Context) (pipe.R
 }
 
 // hold keeps the message from other readers until release is called, which
-// waits. Should a renewal fail, the work goes on: fences hold.
+// waits for a renewal under way. If a renewal fails, the work goes on: fences
+// hold.
 func (a *attempt) hold(ctx context.Context) (release func()) {
 	extend := a.delivery.Extend
 	if extend == nil {
@@ -91,9 +94,10 @@ func (a *attempt) hold(ctx context.Context) (release func()) {
 	return every(ctx, each, renew)
 }
 
-// touch shows that the unit is worked on until it is told to stop, which waits.
-// Of a last attempt it does so from the start: of a run that was quiet until now,
-// that unit would be given up as crashed. Another one would only be sent again.
+// touch shows that the unit is being worked on until stop is called, which
+// waits. A last attempt is shown right at its start: in a run that was quiet
+// until now, its unit would otherwise be given up as crashed. Any other unit
+// would only be sent again.
 func (a *attempt) touch(ctx context.Context) (stop func()) {
 	if a.delivery.Extend == nil {
 		return func() {}
@@ -112,8 +116,8 @@ func (a *attempt) touch(ctx context.Context) (stop func()) {
 	return every(ctx, each, touch)
 }
 
-// every calls f each d until it is told to stop, which ends a call under way and
-// waits.
+// every calls f each d until stop is called, which cancels a call under way and
+// waits for it.
 func every(ctx context.Context, d time.Duration, f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -305,26 +305,49 @@ func TestAUnitThatIsStoppedGoesOnFromTheLastSegmentThatWasAcked(t *testing.T) {
 
 // In one process nothing sends a unit again: it goes on by itself.
 func TestAUnitsTimeInOneProcessWritesItsProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		local := memledger.New()
-		w := newWorld(t)
-		list(t, local, "token", w.unit)
-		w.writing = 50 * time.Second
-		pauses := 0
-		s := stage{local, func(call string, apply func() error) error {
-			if call == "pause" {
-				pauses++
-			}
-			return apply()
-		}}
-		o := quiet()
-		o.UnitTime = time.Minute
-		err := reader.New(s, w, o).Handle(t.Context(), feed.Delivery{Message: w.messages[0].Message, Receives: 1, Cap: 1})
-		c, e := local.Prove(t.Context(), "j", 1)
-		if err != nil || e != nil || c.Done != 1 || c.Counts.In != 6 || len(w.rows) != 6 || pauses != 2 {
-			t.Errorf("%v, %v: %+v, rows %v, paused %d times", err, e, c, w.rows, pauses)
-		}
-	})
+	lost := errors.New("the sink is lost")
+	for _, c := range []struct {
+		says string
+		sink error // of the last block
+		done int
+		rows int
+	}{
+		{"to the end", nil, 1, 6},
+		{"to a stretch that fails", lost, 0, 4},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				local := memledger.New()
+				w := newWorld(t)
+				list(t, local, "token", w.unit)
+				w.writing = 50 * time.Second
+				w.sink = func() error {
+					if len(w.rows) < 4 {
+						return nil
+					}
+					return c.sink
+				}
+				calls := map[string]int{}
+				s := stage{local, func(call string, apply func() error) error {
+					calls[call]++
+					return apply()
+				}}
+				o := quiet()
+				o.UnitTime = time.Minute
+				err := reader.New(s, w, o).Handle(t.Context(), feed.Delivery{Message: w.messages[0].Message, Receives: 1, Cap: 2})
+				census, e := local.Prove(t.Context(), "j", 1)
+				if !errors.Is(err, c.sink) || e != nil || census.Done != c.done || len(w.rows) != c.rows {
+					t.Errorf("%v, %v: %+v, rows %v", err, e, census, w.rows)
+				}
+				if calls["pause"] != 2 || calls["begin"] != 3 {
+					t.Errorf("it paused %d times and began %d times, want 2 and 3", calls["pause"], calls["begin"])
+				}
+				if c.done == 1 && census.Counts.In != int64(c.rows) {
+					t.Errorf("%d records counted", census.Counts.In)
+				}
+			})
+		})
+	}
 }
 
 func TestTheMemorysTimeIsCountedOfWhatEndsWell(t *testing.T) {

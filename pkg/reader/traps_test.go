@@ -324,6 +324,28 @@ func TestAHaltOfItsOwnIsKnownToAReaderAtOnce(t *testing.T) {
 	})
 }
 
+func TestAMessageOfAnEarlierRunIsNotReadThoughThatRunIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t)
+		o := quiet()
+		o.Cache = 5 * time.Second
+		k.use(o)
+		k.pipe.rest = failing
+		d := k.delivery()
+		if err := k.reader.Handle(t.Context(), d); err == nil {
+			t.Fatal("acked")
+		}
+		if err := k.ledger.Conclude(t.Context(), "j", 1, 0, ledger.Cancelled); err != nil {
+			t.Fatal(err)
+		}
+		k.list("again", k.unit)
+		d.Receives++
+		if err := k.reader.Handle(t.Context(), d); err != nil || len(k.pipe.read) != 1 {
+			t.Errorf("%v, read %d times", err, len(k.pipe.read))
+		}
+	})
+}
+
 func TestAProbeDoesNotTrustARememberedMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t)

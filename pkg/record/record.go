@@ -35,11 +35,11 @@ type Counts struct {
 	In       int64 // framed
 	Out      int64 // rows handed to the sinks and refused by none
 	Filtered int64 // dropped by a filter
-	// Rejected are records that are not decodable, over the limit or failed by an
-	// operator, and rows that some sink refused: of those each counts once, and
-	// the other rows of its record are out.
+	// Rejected counts records that do not decode, are over the limit or fail in
+	// an operator, and rows that some sink refused: each such row counts once,
+	// and the other rows of its record count as Out.
 	Rejected int64
-	Expanded int64 // out of one record more than one: the surplus
+	Expanded int64 // the surplus of records that became several rows
 }
 
 // Add adds o.

@@ -1,45 +1,58 @@
 package reject
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
-// Content finds the record in a line and makes it whole where it stands, as
-// line[start:end]. ok is false where the line has none. Of the line it wants one
-// JSON object in which at most one of bytes and bytes_base64 stands, as a
-// string; other members may be anything, in any order.
+var errNoObject = errors.New("it is not one JSON object")
+
+// Content decodes the record of a line in place, as line[start:end]. ok is
+// false if the line has none. The line must be one JSON object with at most one
+// of the members bytes and bytes_base64, a string; other members may be
+// anything, in any order.
 func Content(line []byte) (start, end int, ok bool, err error) {
-	s := scan{b: line}
-	for m, err := range s.members() {
-		if err != nil {
-			return 0, 0, false, err
+	w := jsontext.Members(line)
+	for {
+		name, value := w.Member()
+		if value == nil {
+			break
 		}
-		key, _ := Unquote(m.key)
+		key, good := unquote(name)
 		encoded := string(key) == "bytes_base64"
-		if !encoded && string(key) != "bytes" {
+		if !good || !encoded && string(key) != "bytes" {
 			continue
 		}
 		if ok {
 			return 0, 0, false, errors.New("the record stands in it twice: keep one of bytes and bytes_base64")
 		}
-		text, isString := m.text()
-		if !isString {
+		if value[0] != '"' {
 			return 0, 0, false, fmt.Errorf("%s is not a string", key)
 		}
-		record, good := Unquote(text)
+		record, good := unquote(value)
 		if good && encoded {
 			record, good = decodeBase64(record)
 		}
 		if !good {
 			return 0, 0, false, fmt.Errorf("%s cannot be decoded", key)
 		}
-		start, end, ok = m.at+1, m.at+1+len(record), true
+		start = w.Offset() - len(value) + 1
+		end, ok = start+len(record), true
+	}
+	if w.Bad() || len(bytes.TrimLeft(line[w.Offset()+1:], " \t\r\n")) > 0 {
+		return 0, 0, false, errNoObject
 	}
 	return start, end, ok, nil
+}
+
+// unquote decodes a JSON string in place, behind its first quote. Bytes that are
+// not UTF-8 are the record's: they stay.
+func unquote(text []byte) ([]byte, bool) {
+	return jsontext.AppendUnescaped(text[1:1], text[1:len(text)-1])
 }
 
 // decodeBase64 decodes b in place, piece by piece: a piece is read whole before
@@ -56,87 +69,4 @@ func decodeBase64(b []byte) ([]byte, bool) {
 		n += copy(b[n:], piece[:k])
 	}
 	return b[:n], true
-}
-
-// Unquote makes of the inside of a JSON string, in place, what it means. Bytes
-// that are not UTF-8 stay what they are; half a surrogate pair becomes U+FFFD.
-// It is false where an escape is none of JSON's.
-func Unquote(b []byte) ([]byte, bool) {
-	n, i := 0, 0
-	for i < len(b) {
-		if b[i] != '\\' {
-			b[n] = b[i]
-			n, i = n+1, i+1
-			continue
-		}
-		if i+1 == len(b) {
-			return nil, false
-		}
-		c := unescaped(b[i+1])
-		if c == 0 {
-			r, size := surrogates(b[i:])
-			if size == 0 {
-				return nil, false
-			}
-			n += utf8.EncodeRune(b[n:], r)
-			i += size
-			continue
-		}
-		b[n] = c
-		n, i = n+1, i+2
-	}
-	return b[:n], true
-}
-
-// unescaped is what a letter behind a backslash means, or 0.
-func unescaped(c byte) byte {
-	switch c {
-	case '"', '\\', '/':
-		return c
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return 0
-}
-
-// surrogates reads \uXXXX, or two that are a pair, and how long that is; 0:
-// neither.
-func surrogates(b []byte) (rune, int) {
-	r, ok := hex4(b)
-	if !ok {
-		return 0, 0
-	}
-	if utf16.IsSurrogate(r) {
-		if low, ok := hex4(b[6:]); ok {
-			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-				return pair, 12
-			}
-		}
-	}
-	return r, 6 // EncodeRune makes U+FFFD of half a pair
-}
-
-func hex4(b []byte) (r rune, ok bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	for _, c := range b[2:6] {
-		switch {
-		case c-'0' <= 9:
-			r = r<<4 | rune(c-'0')
-		case c|0x20-'a' <= 5:
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
 }

@@ -6,15 +6,16 @@ import (
 	"fmt"
 )
 
-// What a report names at most, of dead and of missing units each. A unit may
-// have a thousand bad objects, and a key a kilobyte: hence bytes too.
+// How much a report names at most, of dead and of missing units each. A unit
+// may have a thousand bad objects, and a key a kilobyte: hence the bound on
+// bytes.
 const (
 	MaxNamed      = 10_000
 	MaxNamedBytes = 8 << 20
 )
 
-// What is left of it in Brief, which has to fit into an event or the answer to a
-// task: 256 KiB, of which some keys take six times their bytes.
+// How much of that is left in Brief, which has to fit into an event or the
+// response to a task: 256 KiB, of which some keys take six times their bytes.
 const (
 	maxBrief      = 10
 	maxBriefBytes = 12 << 10
@@ -23,9 +24,9 @@ const (
 // room is what a list may still take.
 type room struct{ units, bytes int }
 
-// take reports whether there is room for one more of that size. Where there is
-// none, the list ends: what comes later may be small, but a list that skips
-// would not be the first of them.
+// take reports whether there is room for one more of that size. If there is
+// not, the list ends: something later may be smaller, but the list would no
+// longer be of the first ones.
 func (r *room) take(size int) bool {
 	if r.units == 0 || size > r.bytes {
 		r.units = 0
@@ -36,8 +37,8 @@ func (r *room) take(size int) bool {
 	return true
 }
 
-// Names enters units into a report: counts all of them, and lists the first, as
-// many as there is room for.
+// Names enters units into a report: it counts all of them, and lists the first,
+// as many as there is room for.
 type Names struct {
 	report        *Report
 	dead, missing room

@@ -2,13 +2,13 @@ package report
 
 import "fmt"
 
-// Key is where the report of a run is written, below the place that reports go
-// to. It holds the generation, so that a report of a verdict that was overtaken
-// never takes the place of a later one; of several, the highest is how it stands.
+// Key is the key of a run's report, below the prefix that reports go to. It
+// includes the generation, so that a late report of a superseded verdict never
+// replaces a newer one; the highest generation is current.
 func Key(job string, run, generation int) string {
 	return fmt.Sprintf("%s/run-%d/report-%d.json", job, run, generation)
 }
 
-// SuccessKey is where a completed run has its marker, which stands only where
-// the report does. There is one for a run: completed is final.
+// SuccessKey is the key of a completed run's marker, which exists only if its
+// report does. A run has only one: completed is final.
 func SuccessKey(job string, run int) string { return fmt.Sprintf("%s/run-%d/_SUCCESS", job, run) }

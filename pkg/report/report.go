@@ -1,7 +1,8 @@
 // Package report is a job's verdict in a form that people and scripts read, and
-// where it is found. It finds nothing out itself: who makes one asks the ledger.
+// the place where it is written. It gathers nothing itself: whoever makes a
+// report asks the ledger.
 //
-// The law: counts are of all, lists are bounded. However many units a job did
+// The law: counts are complete, lists are bounded. However many units a job did
 // not read, its report names no more than fit, and says how many it leaves out.
 //
 // Field names are a contract: see CHANGELOG.md before changing one.
@@ -37,9 +38,9 @@ type Report struct {
 	// was given up is taken up again.
 	Generation int   `json:"generation,omitempty"`
 	State      State `json:"state"`
-	// Continuous: it has no plan and no listing, only what events announced. What is
-	// said of done units is of those that the ledger keeps still; Objects.Done is of
-	// the whole run, as far as its counters know.
+	// Continuous: the job has no plan and no listing, only what events
+	// announced. Figures of done units are of those that the ledger still
+	// keeps; Objects.Done is of the whole run, as far as its counters know.
 	Continuous bool      `json:"continuous,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
 	Started    time.Time `json:"started_at"`
@@ -58,7 +59,7 @@ type Report struct {
 	Cost      *Cost     `json:"cost,omitempty"` // nil where it ran on no functions
 
 	// Callback is the token of the Step Functions task that waits for the job's
-	// end, for who announces it. It is a secret, and in no report.
+	// end, for whoever announces it. It is a secret, and in no report.
 	Callback string `json:"-"`
 }
 
@@ -89,8 +90,9 @@ type Objects struct {
 	Listed int64 `json:"listed"` // all that the listing showed
 	Done   int64 `json:"done"`
 	Failed int64 `json:"failed"`
-	// Overwritten are those that events announced and of which a newer version took
-	// the place before they were read to their end. Each range of a cut one counts.
+	// Overwritten counts those that events announced and that a newer version
+	// replaced before they were read to their end. Each range of a cut one
+	// counts.
 	Overwritten int64   `json:"overwritten,omitempty"`
 	Skipped     Skipped `json:"skipped"`
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-func TestKeys(t *testing.T) {
+func TestReportKeysHoldRunAndGeneration(t *testing.T) {
 	for got, want := range map[string]string{
 		report.Key("access-logs", 3, 0):     "access-logs/run-3/report-0.json",
 		report.Key("access-logs", 3, 12):    "access-logs/run-3/report-12.json",
@@ -133,6 +133,7 @@ func TestText(t *testing.T) {
 	}{
 		{"what it cost", 0, 0, "  cost      12,345.6 GB-s, 2,345,678 requests, about $1.24\n", "…"},
 		{"twenty dead units", 20, 0, "  dead      crashed after 5 attempts: x\n", "…"},
+		{"one that is missing, and no reason beside", 0, 1, "  missing   the unit that begins at \"k\"\n", "(missing)"},
 		{"more, counted", 25, 0, "  dead      … and 5 more, in the JSON report\n", "missing   "},
 		{"more than the JSON names", 0, 100_000, "  missing   … and 99,980 more, 9,980 of them in the JSON report\n", "dead      "},
 	} {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/spate-go/spate/pkg/failure"
 )
 
 // shown is how many dead and how many missing units the text names.
@@ -59,7 +61,11 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	more(b, "dead", r.Units.Dead, len(r.Dead))
 	for _, m := range r.Missing[:min(shown, len(r.Missing))] {
-		fmt.Fprintf(b, "  missing   the unit that begins at %q (%s)\n", m.Key, m.Reason)
+		fmt.Fprintf(b, "  missing   the unit that begins at %q", m.Key)
+		if m.Reason != failure.Missing {
+			fmt.Fprintf(b, " (%s)", m.Reason)
+		}
+		fmt.Fprintln(b)
 	}
 	more(b, "missing", r.Units.Missing, len(r.Missing))
 	return b.Flush()

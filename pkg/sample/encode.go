@@ -3,6 +3,8 @@ package sample
 import (
 	"strconv"
 	"strings"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
@@ -21,7 +23,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(b, e.UserID, 10)
 	b = appendText(b, "message", e.Message)
 	b = append(b, `,"http":{"method":`...)
-	b = appendQuoted(b, e.Method)
+	b = jsontext.AppendQuoted(b, e.Method)
 	b = appendText(b, "path", e.Path)
 	b = append(b, `,"status":`...)
 	b = strconv.AppendInt(b, int64(e.Status), 10)
@@ -31,15 +33,15 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = strconv.AppendFloat(b, e.DurationMS, 'f', 3, 64)
 	b = appendText(b, "user_agent", e.UserAgent)
 	b = append(b, `},"tags":[`...)
-	b = appendQuoted(b, e.Tags[0])
+	b = jsontext.AppendQuoted(b, e.Tags[0])
 	b = append(b, ',')
-	b = appendQuoted(b, e.Tags[1])
+	b = jsontext.AppendQuoted(b, e.Tags[1])
 	b = append(b, `],"error":`...)
 	if e.ErrorKind == "" {
 		return append(b, "null}"...)
 	}
 	b = append(b, `{"kind":`...)
-	b = appendQuoted(b, e.ErrorKind)
+	b = jsontext.AppendQuoted(b, e.ErrorKind)
 	b = appendText(b, "stack", stack)
 	return append(b, "}}"...)
 }
@@ -49,26 +51,7 @@ func appendText(b []byte, name, v string) []byte {
 	b = append(b, `,"`...)
 	b = append(b, name...)
 	b = append(b, `":`...)
-	return appendQuoted(b, v)
-}
-
-// appendQuoted appends v as a JSON string. The tables hold no other characters
-// that need an escape.
-func appendQuoted(b []byte, v string) []byte {
-	b = append(b, '"')
-	for i := range len(v) {
-		switch c := v[i]; c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
+	return jsontext.AppendQuoted(b, v)
 }
 
 const csvHeader = "ts,level,service,host,trace_id,seq,user_id,message,method,path,status,bytes,duration_ms,user_agent,zone,build,error,stack\n"
@@ -99,7 +82,7 @@ func (e *Event) appendCSV(b []byte) []byte {
 	return b
 }
 
-// appendField appends a field and the comma behind it.
+// appendField appends a field and the comma after it.
 func appendField(b []byte, v string) []byte {
 	if strings.ContainsAny(v, "\",\n") {
 		v = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`

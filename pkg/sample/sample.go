@@ -1,8 +1,8 @@
 // Package sample makes up objects that look like the logs of a web shop: for
 // trying a pipeline, for tests and for measurements.
 //
-// It writes to writers and knows no file and no store, and what it makes is of
-// one kind: who needs records of a certain shape has to bring them.
+// It writes to writers and knows neither files nor stores, and its records are
+// of one kind: whoever needs others has to bring them.
 //
 // The law: the same seed gives the same records, byte for byte, on every machine
 // and in every release. Compressed, they are the same within a release.

@@ -8,9 +8,9 @@ package segment
 
 import "github.com/spate-go/spate/pkg/unit"
 
-// Bytes is where a segment ends: at the first record's end at or after it.
-// Members up to this size share segments. It is a constant, not a setting:
-// two readers with different values would cut one unit differently.
+// Bytes is the size of a segment: it ends with the first record that ends at or
+// after it. Members up to this size share segments. It is a constant, not a
+// setting: two readers with different values would cut one unit differently.
 const Bytes = 8 << 20
 
 // Groups returns, for every member, the ordinal of its group: members not

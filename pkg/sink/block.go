@@ -14,9 +14,9 @@ type Block struct {
 	Token string
 	Rows  int
 	Data  []byte // encoded rows, uncompressed
-	// Ends are where the rows end, counted from Base before Data: row i ends at
-	// Data[Ends[i]-Base]. They are views of what the block was cut from. A block
-	// made by hand may lack them; then it has no Row and no Span.
+	// Ends are the ends of the rows, offset by Base: row i ends at
+	// Data[Ends[i]-Base]. They are a view of what the block was cut from. A
+	// block made by hand may lack them, and then Row and Span cannot be used.
 	Ends []int
 	Base int
 }
@@ -24,8 +24,8 @@ type Block struct {
 // Row is row i as it was encoded, a view of Data.
 func (b *Block) Row(i int) []byte { return b.Span(i, i+1) }
 
-// Span is the rows from i up to and without j, a view of Data. Appending to it
-// changes nothing behind it.
+// Span is the rows [i, j), a view of Data. Appending to it does not write to
+// Data.
 func (b *Block) Span(i, j int) []byte {
 	start, end := 0, 0
 	if i > 0 {

@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// Outcome is what a call that a Breaker admitted says of the endpoint.
+// Outcome is what a call that a Breaker admitted says about the endpoint.
 type Outcome int
 
 // The outcomes.
 const (
-	// Answered is any answer that the endpoint was well enough to give, a refusal
-	// of these rows included.
+	// Answered is any response of a healthy endpoint, a refusal of these rows
+	// included.
 	Answered Outcome = iota + 1
-	// Failed is no answer, or one that says that the endpoint is not well.
+	// Failed is no response, or one that says that the endpoint is not healthy.
 	Failed
-	// Abandoned says nothing of the endpoint: the caller went away.
+	// Abandoned says nothing about the endpoint: the caller gave up.
 	Abandoned
 )
 
 // BreakerOptions tune a Breaker. The zero value is usable.
 type BreakerOptions struct {
-	Failures int           // in a row, that open it; 0 means 3
-	Open     time.Duration // for which it then admits nothing; 0 means 5 s
+	Failures int           // failures in a row that open it; 0 means 3
+	Open     time.Duration // how long it then admits nothing; 0 means 5 s
 }
 
-// Breaker keeps calls away from an endpoint that does not answer. After so many
-// failures in a row it is open, and admits none; then it admits one, the probe,
-// and what comes of that closes it or opens it again. It is safe for concurrent
-// use. It neither calls nor waits itself.
+// Breaker is a circuit breaker: it keeps calls away from an endpoint that does
+// not respond. After Failures failures in a row it opens and admits none; after
+// Open it admits one, the probe, whose outcome closes it or opens it again. It
+// is safe for concurrent use. It neither calls nor waits itself.
 //
-// The law: an endpoint that is down is asked once in the time that the breaker
-// is open for, by whoever comes first, and not by everybody.
+// The law: an endpoint that is down gets one call per Open, from whichever
+// caller comes first, and not one from each.
 type Breaker struct {
 	o BreakerOptions
 
@@ -64,9 +64,9 @@ func (b *Breaker) Admit() (report func(Outcome), ok bool) {
 	return func(o Outcome) { b.report(o, true) }, true
 }
 
-// report counts an outcome. Calls that were admitted before it opened may report
-// late: an answer closes it, for that is what it waits for, but a failure is no
-// news, and only the probe's begins its time anew.
+// report counts an outcome. Calls that were admitted before it opened may
+// report late. A response closes it: that is what it waits for. A failure is no
+// news, and only the probe's starts Open anew.
 func (b *Breaker) report(o Outcome, probe bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *Breaker) report(o Outcome, probe bool) {
 // probed is how soon to look again while a probe is under way.
 const probed = 100 * time.Millisecond
 
-// Wait is how long it is of no use to ask Admit again; 0: it may admit now.
+// Wait is how long Admit is sure to refuse; 0: it may admit now.
 func (b *Breaker) Wait() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,9 +6,9 @@ package sink
 // a limit is halved by row count, the longer half first, so that the cuts depend
 // on the rows and the limits alone (INV-3).
 //
-// A row larger than the byte limit stands alone: whether it is refused is for
-// the sink to say, which knows if its limit is a wish or a wall. No rows yield
-// nothing. An error of yield ends Parts and is returned as it is.
+// A row larger than the byte limit becomes a part by itself: whether to refuse
+// it is for the sink to say, which knows whether its limit is hard. No rows
+// yield nothing. An error of yield ends Parts and is returned unchanged.
 func Parts(data []byte, ends []int, l Limits, yield func(b Block) error) error {
 	part := 0
 	var halve func(start int, ends []int) error

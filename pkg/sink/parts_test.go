@@ -147,7 +147,7 @@ func TestToken(t *testing.T) {
 	})
 }
 
-func TestTokens(t *testing.T) {
+func TestTokensKnowWhatWasAddedAndNothingElse(t *testing.T) {
 	var s sink.Tokens
 	if s.Has("a") || s.Has("") {
 		t.Fatal("an empty set has a token")

@@ -2,18 +2,18 @@ package sink
 
 import "fmt"
 
-// Rejected is the error of a Write that took a block but for some of its rows:
-// all others are durable and will not be given again, and these never will be.
+// Rejected is the error of a Write that stored a block except for some of its
+// rows: all others are durable and must not be sent again, and these never will
+// be stored.
 //
-// It is a verdict on rows, never on the sink: what another attempt could mend
-// is not in it. A block that comes again is answered alike, its rows being
-// refused again and in the same order, so that what is written down of them
-// comes again the same.
+// It is a verdict on rows, never on the sink: a row that another attempt could
+// store is not in it. A repeated block gets the same answer, the same rows in
+// the same order, so that what is written to the rejects is the same too.
 //
-// It is not retried and bears no mark: who asked for the write deals with it.
-// Where refused rows are to fail their unit, the sink returns failure.Unit with
-// sink_rejected instead, and so it does with more of them than a few: their
-// texts are memory that nobody has asked for.
+// It is not retried and carries no mark: the caller of Write deals with it. If
+// refused rows are to fail their unit, or are more than a few, the sink returns
+// failure.Unit with sink_rejected instead: their texts are memory that no
+// budget has admitted.
 type Rejected struct { //nolint:errname // a verdict: the write went well
 	// Rows are the refused ones by their index, each once, in rising order. There
 	// is at least one.
@@ -23,9 +23,9 @@ type Rejected struct { //nolint:errname // a verdict: the write went well
 // RejectedRow is a row that a sink refused.
 type RejectedRow struct {
 	Index  int    // within the block
-	Detail string // why, as for the person who mends it
-	// Text is the row as a person reads it, such as JSON: what the sink's encoding
-	// says in bytes of its own. It is the caller's from now on.
+	Detail string // why, for the person who repairs it
+	// Text is the row in readable form, such as JSON, whatever the sink's
+	// encoding is. The caller owns it.
 	Text []byte
 }
 

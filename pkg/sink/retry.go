@@ -29,12 +29,12 @@ type retrying struct {
 
 // Retry returns s with its transient errors retried in place: the same block,
 // the same token, after jittered waits that double. When a call has failed for
-// the whole budget the sink is down, and that concerns the job. Other errors
-// pass as they are. A wait ends with its context.
+// the whole budget the sink is down, which is a failure of the job. Other
+// errors pass unchanged. A wait ends with its context.
 //
-// Where the context has a deadline the budget ends before it, if that leaves a
-// part of it: else the units of a function whose time is short would be used up,
-// one after the other, by a sink that is down.
+// If the context has a deadline the budget ends before it, as long as a useful
+// part of it is left: otherwise a sink that is down would use up one unit after
+// another of a function that is short of time.
 //
 // It bounds no single call: an attempt that hangs is the driver's to time out.
 func Retry(s Sink, o RetryOptions) Sink {
@@ -54,9 +54,9 @@ func (r *retrying) Commit(ctx context.Context, u unit.ID, series int) error {
 	return r.try(ctx, "commit to", func() error { return r.Sink.Commit(ctx, u, series) })
 }
 
-// Of a budget that a deadline cuts short.
+// How far a deadline cuts a budget.
 const (
-	leastPart   = 6               // of the budget: a shorter fault says nothing of the sink
+	leastPart   = 6               // of the budget: a shorter fault says nothing about the sink
 	lastAttempt = 3 * time.Second // for the attempt that the budget ends with
 )
 

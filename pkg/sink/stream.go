@@ -81,8 +81,7 @@ func (s *Stream) fail(n, size int, err error) error {
 	}
 }
 
-// bare takes off the name that a file puts before its errors, which is named
-// already.
+// bare strips the path from a file's error, whose caller names it already.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err

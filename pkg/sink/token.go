@@ -11,7 +11,7 @@ import (
 
 // Token names a block of one sink and its bytes: unit, sink, place in the unit,
 // hash of the encoded rows. A repeated write is recognised by it, and rows that
-// changed code encodes otherwise are not taken for repeats (INV-3). Unit ids
+// changed code encodes differently do not pass for repeats (INV-3). Unit ids
 // have one length, so no two blocks share a token unless their rows' hashes
 // collide in the same place.
 func Token(u unit.ID, sinkName string, series, segment, part int, data []byte) string {

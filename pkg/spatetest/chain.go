@@ -28,13 +28,13 @@ type Result struct {
 	At int64
 }
 
-// Chain runs the chain that newWorker makes over records and returns what came of
-// them. A record is one string, without its delimiter; the chain is asked for one
-// worker, as by one unit.
+// Chain runs the chain that newWorker makes over records and returns the
+// result. A record is one string, without its delimiter. newWorker is called
+// once for it, as for one unit.
 //
-// Rows must not depend on how records came together in a batch. So Chain runs a
-// second worker over the records one by one, and a difference fails the test: it
-// shows a chain that keeps what the next record overwrites.
+// Rows must not depend on how records are grouped into batches. So Chain runs a
+// second worker over the records one by one, and a difference fails the test:
+// it reveals a chain that keeps memory which the next record overwrites.
 func Chain(t testing.TB, newWorker chain.Constructor, records ...string) Result {
 	t.Helper()
 	return ChainOf(t, newWorker, 1, records...)

@@ -27,8 +27,8 @@ const (
 )
 
 // Faults fails one call of one operation, whichever of its wrappers the call
-// comes through. A test that goes through At = 1, 2, 3 … until Seen is less than
-// At has failed every call of Op, once.
+// comes through. A test that runs with At = 1, 2, 3 … until Seen is less than
+// At fails every call of Op once.
 type Faults struct {
 	Op Op
 	At int // which call, from 1
@@ -38,7 +38,7 @@ type Faults struct {
 	// Dies: the call counts whatever its operation, and all later ones fail too,
 	// none of them applied, as when the process has ended.
 	Dies bool
-	Err  error // what the call gives; nil: a fault that may pass
+	Err  error // what the call returns; nil: a transient failure
 
 	mu   sync.Mutex
 	seen int // guarded by mu

@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/feed/memfeed"
 )
 
-// Fate is what a delivery meets with. Every one of them is within what a feed may
-// do: at least once, in any order.
+// Fate is what happens to a delivery. A feed may do any of these: it delivers
+// at least once, in any order.
 type Fate int
 
 // The fates.

@@ -45,8 +45,8 @@ type Job struct {
 const name = "test"
 
 // Source feeds a running job with objects as they are pushed. It is for what a
-// listing cannot show: objects that come while others are read. Its job is as
-// one that is being listed until [Source.End].
+// listing cannot show: objects that arrive while others are read. Until
+// [Source.End] its job is one whose listing goes on.
 type Source struct {
 	bucket    *memobject.Bucket
 	ledger    *memledger.Ledger
@@ -121,7 +121,7 @@ func (j Job) withDefaults(t testing.TB) Job {
 	return j
 }
 
-// stop ends what runs, and the units at hand with it.
+// stop ends the job, and the units in progress with it.
 func (s *Source) stop() {
 	s.cancel()
 	s.wg.Wait()
@@ -164,9 +164,9 @@ func (s *Source) Push(key string, data []byte) error {
 	return nil
 }
 
-// Wait returns nil when every row of what was pushed so far is acked by the sink
-// and nothing is on its way any more. The error names the units that were given
-// up, or why the job is halted, or ctx's end.
+// Wait returns nil when every row of what was pushed so far is acked by the
+// sink and nothing is in flight any more. The error names the units that were
+// given up, or why the job is halted, or ctx's end.
 func (s *Source) Wait(ctx context.Context) error {
 	look := context.WithoutCancel(ctx) // so that the last look says what is not done
 	tick := time.NewTicker(time.Millisecond)
@@ -184,7 +184,7 @@ func (s *Source) Wait(ctx context.Context) error {
 	}
 }
 
-// settled reports whether nothing is on its way; the error then names what is
+// settled reports whether nothing is in flight; the error then names what is
 // not done.
 func (s *Source) settled(ctx context.Context) (bool, error) {
 	meta, err := s.ledger.Meta(ctx, name)
@@ -194,7 +194,7 @@ func (s *Source) settled(ctx context.Context) (bool, error) {
 	if meta.Halt != nil {
 		return false, fmt.Errorf("the job is halted, %s: %s", meta.Halt.Reason, meta.Halt.Detail)
 	}
-	s.pushing.Lock() // half a push is none, nor one behind the look at the feed
+	s.pushing.Lock() // no push may be half done, nor come between the looks at feed and ledger
 	defer s.pushing.Unlock()
 	if !s.feed.Depth().Empty() {
 		return false, nil

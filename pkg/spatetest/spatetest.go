@@ -13,8 +13,8 @@
 // A whole pipeline file is run by app.Run, with Pipeline.Source and
 // Pipeline.Sink in place of what it names: a memobject.Bucket and a Capture.
 //
-// It is not a mock library: nothing here expects calls. What is scripted is what
-// the world does; what is checked is what came of it.
+// It is not a mock library: nothing here expects calls. A test scripts what the
+// world does, and checks the outcome.
 package spatetest
 
 import (

@@ -77,8 +77,8 @@ func (o *Object) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// known is t in UTC, or zero for a time that RFC 3339 cannot say: a year has
-// four digits there, and one beyond them says nothing about an object.
+// known is t in UTC, or zero for a time that RFC 3339 cannot express: its years
+// have four digits, and a year beyond them says nothing about an object.
 func known(t time.Time) time.Time {
 	t = t.UTC()
 	if y := t.Year(); y < 0 || y > 9999 {
@@ -87,9 +87,9 @@ func known(t time.Time) time.Time {
 	return t
 }
 
-// appendText appends a JSON member. name is its name and what comes before, up
-// to the closing quote, so that a string which is not UTF-8 can go under a
-// second name: JSON has no other way to carry it.
+// appendText appends a JSON member. name is everything up to the closing quote
+// of its name, so that a string that is not UTF-8 can go under a second name,
+// as base64: JSON has no other way to carry it.
 func appendText(b []byte, name, s string) []byte {
 	b = append(b, name...)
 	if plain(s) {
@@ -127,8 +127,8 @@ func plain(s string) bool {
 	return true
 }
 
-// escaped reports whether r does not stand for itself: in JSON, or because SQS
-// refuses it: what is below U+0020, U+FFFE and U+FFFF.
+// escaped reports whether r needs an escape, because of JSON or because SQS
+// refuses it: everything below U+0020, U+FFFE and U+FFFF.
 func escaped(r rune) bool {
 	return r < ' ' || r == '"' || r == '\\' || r == 0xFFFE || r == 0xFFFF
 }

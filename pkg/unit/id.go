@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// PackingVersion enters every id, so that units packed by other rules never
-// pass for these.
+// PackingVersion is part of every id, so that units packed by different rules
+// never share one.
 const PackingVersion = 3
 
 // Shards is the number of partitions that the ledger spreads a job over.
@@ -25,11 +25,12 @@ const (
 )
 
 // ID names a unit: a digest of what it reads. Equal content gives equal ids, in
-// any process and at any time (INV-3). It holds no bucket: a job has one.
+// any process and at any time (INV-3). The bucket is not part of it: a job has
+// only one.
 type ID string
 
-// ObjectID names an object at one version by key and ETag: the same bytes put
-// again under a key are the same.
+// ObjectID names an object at one version by key and ETag: putting the same
+// bytes under a key again gives the same id.
 type ObjectID string
 
 // ID returns the object's id.
@@ -105,22 +106,21 @@ func appendMember(b []byte, o *Object) []byte {
 	} else {
 		b = appendField(append(b, 1), o.ETag)
 	}
-	// Only when known: ids from before versions were listed stay what they are.
+	// Only when known: ids made before versions were listed keep their value.
 	if o.Version != "" {
 		b = appendField(b, o.Version)
 	}
 	return b
 }
 
-// appendField appends s with its length before it, so that the bytes of two
-// neighbours cannot trade places.
+// appendField appends s with its length before it, so that two neighbouring
+// fields cannot trade bytes.
 func appendField(b []byte, s string) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
 	return append(b, s...)
 }
 
-// Shard is the ledger partition of id. An id that is not of our making goes to
-// shard 0.
+// Shard is the ledger partition of id. A malformed id goes to shard 0.
 func (id ID) Shard() int { return shard(string(id), idPrefix) }
 
 func shard(id, prefix string) int {

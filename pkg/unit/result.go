@@ -5,40 +5,40 @@ import (
 	"github.com/spate-go/spate/pkg/record"
 )
 
-// Fault is a member of a unit proved bad.
+// Fault is a member of a unit that proved bad.
 type Fault struct {
 	Member int // ordinal
-	// Record is where the member's own series begins: the index of its first
-	// record that is not among the rest's.
+	// Record is the index of the first record of the member's own series: those
+	// before it are part of the rest, series 0.
 	Record int64
-	// Framed is how many of its records the rest reads whenever it is read, so
-	// that its segments stay the same. It differs from Record where those
-	// records count for nothing: a member of which no record decodes.
+	// Framed is how many of its records the rest frames each time it is read,
+	// so that its segments stay the same. It differs from Record if those
+	// records do not count: in a member none of whose records decodes.
 	Framed int64
 	Reason failure.Reason
 	Detail string
-	// Overwritten: a newer version took the place of what an event announced. It
-	// is not read again, and keeps its unit from nothing; the key is looked at
-	// again instead.
+	// Overwritten: a newer version replaced the one that an event announced.
+	// The member is not read again and does not keep its unit from being done;
+	// its key is looked up again instead.
 	Overwritten bool
 }
 
-// Cursor is a place in a series where every sink's block ends: all before it was
-// acked, and work goes on from it.
+// Cursor is a place in a series where every sink's block ends: everything
+// before it is acked, and reading resumes there.
 type Cursor struct {
 	Series  int   // 0: the rest; ordinal + 1: a faulty member's own
 	Segment int   // the next one
 	Member  int   // ordinal of the member that it begins in
 	Record  int64 // index of its first record
-	// Offset is the byte of the object at which that record begins, where reading
-	// may begin there; 0: the member is framed again from its beginning.
+	// Offset is the byte of the object at which that record begins, if reading
+	// can resume there; 0: the member is framed again from its beginning.
 	Offset int64
-	// Undecoded is how many of the member's records before did not decode and
-	// count as rejected.
+	// Undecoded is how many of the member's earlier records did not decode;
+	// they count as rejected.
 	Undecoded int64
 }
 
-// Counts are what a unit, or a part of it, amounted to.
+// Counts are the results of a unit, or of a part of it.
 type Counts struct {
 	record.Counts
 	BytesRead    int64 // from the store
@@ -47,8 +47,8 @@ type Counts struct {
 	// MemoryTime is the memory of the functions that worked on it times the time
 	// they took, in MB·ms; 0 where none did.
 	MemoryTime int64
-	// Overwritten are the objects of which a newer version took the place, so that
-	// they were not read to their end.
+	// Overwritten counts the objects that a newer version replaced before they
+	// were read to their end.
 	Overwritten int64
 }
 

@@ -5,7 +5,7 @@ package unit
 
 import "time"
 
-// Limits of a unit, kept by packers and checked by whoever reads a descriptor.
+// Limits of a unit, observed by packers and checked by Decode.
 const (
 	MaxMembers         = 1000
 	MaxDescriptorBytes = 200 << 10
@@ -18,11 +18,12 @@ type Object struct {
 	ETag         string    // opaque, quotes included; empty where the store has none
 	Version      string    // version id; empty where unknown
 	LastModified time.Time // zero where unknown
-	// Take numbers the claims of this version in a continuous job: 0 is the first
-	// one, and what is taken again after it was overwritten unread is another unit.
+	// Take numbers the claims of this version in a continuous job, from 0. A
+	// version that was overwritten unread and is current again is claimed
+	// again, as another unit.
 	Take int
-	// Again is how many times in a row the key was overwritten before what was
-	// announced of it was read, and looked at again.
+	// Again is how many times in a row the key was overwritten before its
+	// announced version could be read, and was looked up again.
 	Again int
 }
 

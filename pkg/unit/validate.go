@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// validate checks what readers rely on. It is the same for what is sent and for
-// what arrives, so nothing is sent that would be refused.
+// validate checks what readers rely on. Encode and Decode share it, so that
+// nothing is sent that would be refused.
 func (u *Unit) validate() error {
 	switch {
 	case u.Job == "" || !utf8.ValidString(u.Job):

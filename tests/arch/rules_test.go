@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Sizes beyond which a file or function is two.
+// Sizes beyond which a file or function has to be split.
 const (
 	maxFileLines      = 500
 	maxSuiteLines     = 600 // suites and tests
@@ -39,7 +39,7 @@ func importsPointDown(p pkg) []string {
 }
 
 // driversAreStrangers keeps the drivers of stores apart, whatever the table
-// says. Formats may build on one another: their rows say how.
+// says. Formats may build on one another, as their rows say.
 func driversAreStrangers(p pkg) []string {
 	if !isDriver(p.path) {
 		return nil
@@ -169,7 +169,7 @@ func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/
 // isDriver: a package directly under a store's contract, suites aside.
 func isDriver(p string) bool { return slices.Contains(stores, path.Dir(p)) && !isSuite(p) }
 
-// isSuite: what exists for tests and is imported by tests alone.
+// isSuite: it exists for tests and only tests import it.
 func isSuite(p string) bool {
 	switch base := path.Base(p); {
 	case base == "capturesink", base == "spatetest", within(p, "tests"):

@@ -12,7 +12,7 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// result is what a command came to.
+// result is the outcome of a command.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -45,7 +45,7 @@ func (s *stack) spate(t *testing.T, stdin string, args ...string) result {
 	return r
 }
 
-// want runs a command that is to end with that code.
+// want runs a command that must end with that code.
 func (s *stack) want(t *testing.T, code int, args ...string) result {
 	t.Helper()
 	return s.job(t, args...).want(t, code, args...)
@@ -107,7 +107,7 @@ func (s *stack) until(t *testing.T, job, what string, is func(status) bool) stat
 	return s.poll(t, job, what, is, func() {})
 }
 
-// settled is until, and the schedule is not waited for.
+// settled is until, but ticks instead of waiting for the schedule.
 func (s *stack) settled(t *testing.T, job, what string, is func(status) bool) status {
 	t.Helper()
 	return s.poll(t, job, what, is, func() { s.tick(t) })

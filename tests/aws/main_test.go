@@ -3,9 +3,9 @@
 // job is judged by its rows, compared with what was put into the source, and by
 // its report.
 //
-// One stack serves all tests. What one does to the whole stack, as to purge its
-// queue, it does while no other runs: the tests that share it are parallel, and
-// those come after the others.
+// One stack serves all tests. The tests that share it are parallel; those that
+// do something to the whole stack, such as purging its queue, are not, and so
+// run alone and before them.
 package aws_test
 
 import (

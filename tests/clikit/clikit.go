@@ -1,5 +1,6 @@
-// Package clikit runs the built binary as a user does: built once, each call a
-// process of its own, whose outputs, report and exit code come back.
+// Package clikit runs the built binary as a user does. It is built once, and
+// each call is a process of its own, of which outputs, report and exit code are
+// returned.
 package clikit
 
 import (
@@ -17,8 +18,8 @@ import (
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// Build builds the binary into dir: one with the race detector for what is about
-// behaviour, and one without for what is about memory and time.
+// Build builds the binary into dir twice: with the race detector for tests of
+// behaviour, and without for tests of memory and time.
 func Build(dir string) (race, plain string, err error) {
 	plain, race = filepath.Join(dir, "spate"), filepath.Join(dir, "spate-race")
 	for _, args := range [][]string{{"build", "-o", plain}, {"build", "-race", "-o", race}} {
@@ -33,11 +34,11 @@ func Build(dir string) (race, plain string, err error) {
 // Call is one call of the binary.
 type Call struct {
 	Binary string
-	Env    []string        // beside the process's own
-	Begun  func(*exec.Cmd) // called once the process runs; nil: nobody is
+	Env    []string        // in addition to the process's own
+	Begun  func(*exec.Cmd) // called once the process runs; may be nil
 }
 
-// Outcome is what came of it.
+// Outcome is the outcome of a call.
 type Outcome struct {
 	Stdout, Stderr string
 	Report         *report.Report // nil if none was written
@@ -49,7 +50,7 @@ type Outcome struct {
 const patience = 3 * time.Minute
 
 // Do makes the call and waits for its end, whatever that is. A run is asked for
-// its report. A race, a panic and a process that does not end fail the test.
+// its report. A race, a panic or a process that does not end fails the test.
 func (c Call) Do(t *testing.T, args ...string) Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -69,7 +70,7 @@ func (c Call) Do(t *testing.T, args ...string) Outcome {
 	if c.Begun != nil {
 		c.Begun(cmd)
 	}
-	_ = cmd.Wait() // the state says it
+	_ = cmd.Wait() // cmd.ProcessState has the outcome
 	o := Outcome{Stdout: stdout.String(), Stderr: stderr.String(), State: cmd.ProcessState, Took: time.Since(started)}
 	if ctx.Err() != nil {
 		t.Fatalf("spate %s did not end\n%s", strings.Join(args, " "), o.Stderr)

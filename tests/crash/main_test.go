@@ -1,14 +1,13 @@
 // Package crash_test kills the functions' own binaries where it hurts most, and
-// looks whether their jobs come out right all the same: every row once, and the
+// checks that their jobs come out right all the same: every row once, and the
 // right verdict.
 //
-// A kill is SIGKILL of the process at one of its calls to AWS, before the call
-// was applied or after, when its answer is lost; each test proves that its kills
-// struck. Then the stack goes on by its own means: messages come back, and the
-// schedule ticks.
+// A kill is a SIGKILL of the process at one of its calls to AWS, before the
+// call is applied or after, when its response is lost; each test proves that
+// its kills struck. Then the stack recovers by its own means: messages come
+// back, and the schedule ticks.
 //
-// Tests wait more than they work: all are parallel, and each has a stack of its
-// own.
+// Tests mostly wait: all are parallel, and each has a stack of its own.
 package crash_test
 
 import (

@@ -64,8 +64,8 @@ type function struct {
 	proxy *lambdakit.Proxy
 }
 
-// start makes a function of a binary. Its processes must not end by a race or a
-// panic.
+// start starts a function of a binary. A race or a panic in its processes fails
+// the test.
 func (w *world) start(t *testing.T, binary string, o lambdakit.Options) *function {
 	t.Helper()
 	p, err := lambdakit.NewProxy(w.Endpoint)
@@ -104,7 +104,7 @@ func (w *world) serve(t *testing.T, kind string, n int) []*function {
 	return fs
 }
 
-// invoke invokes f with an event that it is to handle well.
+// invoke invokes f with an event that it must handle well.
 func (f *function) invoke(t *testing.T, event string) lambdakit.Outcome {
 	t.Helper()
 	o, err := f.Invoke(t.Context(), []byte(event))
@@ -119,7 +119,7 @@ type delivery struct {
 	types.Message
 	job  string
 	unit unit.ID
-	nth  int // of the unit to a reader: a queue counts, too, what was lost on the way here
+	nth  int // of the unit to a reader; a queue also counts what was lost on its way here
 }
 
 func deliveryOf(m types.Message) delivery {
@@ -137,15 +137,15 @@ func (w *world) hand(m types.Message) delivery {
 	return d
 }
 
-// hooks are told of each invocation of a reader.
+// hooks are called around each invocation of a reader.
 type hooks struct {
-	hasten bool // the backoff of what failed is not waited for
+	hasten bool // failed messages are due at once, without their backoff
 	before func(f *function, d delivery)
 	after  func(f *function, d delivery, o lambdakit.Outcome)
 }
 
-// poll gives what is in the feed to readers, until the test ends or stop is
-// called, which waits.
+// poll delivers the feed to readers, until the test ends or stop is called,
+// which waits.
 func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) {
 	t.Helper()
 	return running(t, readers, func(f *function) *lambdakit.Mapping {
@@ -185,8 +185,9 @@ func running(t *testing.T, functions []*function, of func(f *function) *lambdaki
 	return stop
 }
 
-// until waits until no job is live, and ticks meanwhile, as the schedule does. A
-// tick may fail, as where the endpoint is slow: the next one makes up for it.
+// until waits until no job is live, and ticks meanwhile, as the schedule does.
+// A tick may fail, for example at a slow endpoint: the next one makes up for
+// it.
 func (w *world) until(t *testing.T, schedule *function, every time.Duration) {
 	t.Helper()
 	tick, end := time.Now().Add(every), time.Now().Add(5*time.Minute)
@@ -217,10 +218,10 @@ func (w *world) meta(t *testing.T, job string) ledger.Meta {
 	return m
 }
 
-// drain takes what is there off the feed, and says of which units it is.
+// drain receives what is in the feed, and returns the ids of the units.
 func (w *world) drain(t *testing.T) []unit.ID { return w.empty(t, w.Feed) }
 
-// letters takes what is there off the dead-letter queue, likewise.
+// letters does the same for the dead-letter queue.
 func (w *world) letters(t *testing.T) []unit.ID { return w.empty(t, w.Dead) }
 
 func (w *world) empty(t *testing.T, queue string) (ids []unit.ID) {

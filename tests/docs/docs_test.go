@@ -1,6 +1,7 @@
 // Package docs_test reads the pages as a user does: it runs their commands, and
 // compares what they print with what the pages show; it loads their pipeline
-// files; it looks for their Go code in the examples and for what they link to.
+// files; it looks up their Go code in the examples and the targets of their
+// links.
 //
 // Of fenced blocks, the first word of the info string says what one is:
 //
@@ -10,9 +11,9 @@
 //	         keeps it for the commands that follow on its page
 //	go       code of examples/ or of the test kit
 //
-// and marks follow it: exit=2 is the code that the last command ends with, s3 is
-// run when there is a local endpoint, clickhouse when there is an engine; of aws
-// and terminal only the words are tried. An ellipsis stands for what varies.
+// and marks follow it: exit=2 is the code that the last command ends with, s3
+// runs only with a local endpoint, clickhouse only with an engine; of aws and
+// terminal only the words are checked. An ellipsis stands for what varies.
 package docs_test
 
 import (

@@ -54,7 +54,7 @@ func TestMemoryIsBoundedWhateverTheInput(t *testing.T) {
 				}
 			}
 			return nil
-		}, 1 + 8*mib, 256 * mib},
+		}, 1 + 8*mib, 320 * mib}, // pipeline.memory and 64 MiB are where the collector works harder, not a wall
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -161,5 +163,42 @@ sinks:
 		if !strings.Contains(res.stdout, "sink      "+name+": ") {
 			t.Errorf("the report does not name %s:\n%s", name, res.stdout)
 		}
+	}
+}
+
+// An object's key and a record's offset name the record, also where the object is
+// cut: in each range indices begin anew.
+func TestAKeyAndAnOffsetNameARecord(t *testing.T) {
+	dir := t.TempDir()
+	src := map[string][]byte{"cut.ndjson": records("cut", 80_000), "small.ndjson": records("small", 10)}
+	for name, data := range src {
+		write(t, filepath.Join(dir, "src", name), data)
+	}
+	out := filepath.Join(dir, "out")
+	path := pipeline(t, filepath.Join(dir, "src"), out, "decode: {json: {}}\nchain: [{select: [n, 'key: object.key', record.offset, record.index]}]")
+	res := run{}.spate(t, "run", path, "--set", "source.s3.target=1MiB")
+	if res.code != 0 || res.report.Units.Done < 3 {
+		t.Fatalf("code %d, units %+v\n%s", res.code, res.report.Units, res.stderr)
+	}
+	seen, anew := map[string]bool{}, 0
+	for line := range rows(t, out) {
+		var row struct {
+			N, Offset, Index int
+			Key              string
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		at := fmt.Sprint(row.Key, row.Offset)
+		want := fmt.Sprintf(`{"name":%q,"n":%d,`, strings.TrimSuffix(row.Key, ".ndjson"), row.N)
+		if seen[at] || !bytes.HasPrefix(src[row.Key][row.Offset:], []byte(want)) {
+			t.Fatalf("%s is not at its place, or stands twice", line)
+		}
+		if seen[at] = true; row.N != row.Index {
+			anew++
+		}
+	}
+	if len(seen) != 80_010 || anew == 0 {
+		t.Errorf("%d places, %d records behind the first range", len(seen), anew)
 	}
 }

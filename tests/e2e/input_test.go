@@ -213,6 +213,24 @@ not json
 	}
 }
 
+func TestAContainerIsNotTakenForLines(t *testing.T) {
+	for name, head := range map[string]string{"avro": "Obj\x01\x04\x16", "parquet": "PAR1\x15\x04\x15", "orc": "ORC\n\x06\x12\x04"} {
+		t.Run(name, func(t *testing.T) {
+			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
+			write(t, filepath.Join(dir, "a.bin"), append([]byte(head), bytes.Repeat([]byte("x\n"), 500)...))
+			write(t, filepath.Join(dir, "b.ndjson"), records("b", 10))
+			res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
+			if res.code != 1 || len(res.report.Dead) != 1 {
+				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			}
+			if d := res.report.Dead[0]; d.Reason != failure.Undecodable || d.Objects[0].Key != "a.bin" || !strings.Contains(d.Objects[0].Detail, "it is "+name) {
+				t.Errorf("dead %+v", d)
+			}
+			exactly(t, out, records("b", 10))
+		})
+	}
+}
+
 func TestAWrongFormatIsNotSkippedRecordByRecord(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
 	write(t, filepath.Join(dir, "a.csv"), bytes.Repeat([]byte("a,b\n"), 500))

@@ -136,7 +136,7 @@ func TestRejectsOfTwoRunsAreTheSame(t *testing.T) {
 	}
 	text, names := directory(t, rejects)
 	res := run{}.spate(t, "run", p, "--set", "sink.file.path="+filepath.Join(dir, "other"))
-	if res.code != 2 || !strings.Contains(res.stderr, "rejects: ") || !strings.Contains(res.stderr, "--overwrite") {
+	if res.code != 2 || !strings.Contains(res.stderr, "rejects.url: ") || !strings.Contains(res.stderr, "--overwrite") {
 		t.Errorf("code %d: %s", res.code, res.stderr)
 	}
 	if res := (run{}).spate(t, "run", p, "--overwrite"); res.code != 0 {

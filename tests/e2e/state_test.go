@@ -354,8 +354,8 @@ func TestAStateHoldsJobsByTheirName(t *testing.T) {
 	k.completes()
 	other := k.out + ".other"
 	args := k.args
-	k.args = slices.Concat(args, []string{"--set", "job={name: \"another/one\"}", "--set", "sink.file.path=" + other})
-	if rep := k.completes(); rep.Run != 1 || rep.Job != "another/one" {
+	k.args = slices.Concat(args, []string{"--set", "job={name: another.one}", "--set", "sink.file.path=" + other})
+	if rep := k.completes(); rep.Run != 1 || rep.Job != "another.one" {
 		t.Errorf("report %+v", rep)
 	}
 	k.args = args

@@ -7,16 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
 	"github.com/spate-go/spate/pkg/control/awscontrol"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/report"
 )
 
-// completes waits for the job's end, which must be well, with every row.
+// completes waits for the job to end well, with every row.
 func (tr *trial) completes(job string) *report.Report {
 	tr.Helper()
 	r := tr.ends(job, ledger.Completed)
@@ -56,8 +53,8 @@ func (tr *trial) ends(job string, s ledger.State) *report.Report {
 	}
 }
 
-// halts waits for the job's halt, which names what is to be mended, and then for
-// the feed to be empty: every message of a halted job is acked.
+// halts waits for the job's halt, which must name what has to be fixed, and
+// then for the feed to be empty: every message of a halted job is acked.
 func (tr *trial) halts(job string, reason failure.Reason, names ...string) {
 	tr.Helper()
 	m := tr.until(job, "halted", func(m ledger.Meta) bool { return m.Halt != nil })
@@ -72,9 +69,9 @@ func (tr *trial) halts(job string, reason failure.Reason, names ...string) {
 	tr.drained(tr.Feed)
 }
 
-// unburnt looks that no unit was used up, of a job that is halted or at its end:
-// none is dead, none has a failed attempt, none was received more than so often,
-// and none had to be sent again because nobody worked on it.
+// unburnt checks that no unit of a job that is halted or ended was used up:
+// none is dead, none has a failed attempt, none was received more than so
+// often, and none had to be sent again because nobody worked on it.
 func (tr *trial) unburnt(job string, receives int) {
 	tr.Helper()
 	c, err := tr.ledger.Prove(tr.Context(), job, 1)
@@ -126,17 +123,11 @@ func (tr *trial) drained(queue string) {
 }
 
 // depth counts the messages of a queue, hidden ones too.
-func (tr *trial) depth(queue string) (n int) {
+func (tr *trial) depth(queue string) int {
 	tr.Helper()
-	names := []sqstypes.QueueAttributeName{"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"}
-	out, err := tr.SQS.GetQueueAttributes(tr.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: names})
+	n, err := tr.Depth(tr.Context(), queue)
 	if err != nil {
 		tr.Fatal(err)
-	}
-	for _, name := range names {
-		if out.Attributes[string(name)] != "0" {
-			n++
-		}
 	}
 	return n
 }
@@ -149,7 +140,7 @@ func (tr *trial) resume(job string, reason failure.Reason) {
 	}
 }
 
-// command gives a command of the command line to the stack.
+// command runs a command of the command line on the stack.
 func (tr *trial) command(args ...string) {
 	tr.Helper()
 	cmd := exec.CommandContext(tr.Context(), filepath.Join(bin, "spate"), append(args, "--table", tr.Name)...)

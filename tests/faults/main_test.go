@@ -1,10 +1,10 @@
-// Package faults_test gives the functions' own binaries wrong answers of AWS,
-// through a proxy, and looks what becomes of their jobs: completed with every row
-// once, failed with object and reason named, or halted with what is to be mended
-// named; and never a unit used up by what is no fault of its own.
+// Package faults_test gives the functions' own binaries wrong responses of AWS,
+// through a proxy, and checks the outcome of their jobs: completed with every
+// row once, failed with object and reason named, or halted with what has to be
+// fixed named; and never a unit given up for a fault that is not its own.
 //
-// All tests are parallel, for they wait more than they work: the waits between
-// retries are the real ones. Each has a stack of its own.
+// All tests are parallel, since they mostly wait: the waits between retries are
+// the real ones. Each has a stack of its own.
 package faults_test
 
 import (
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	bin = dir
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == flag.Lookup("test.parallel").DefValue {
-		_ = flag.Set("test.parallel", "24") // they sleep
+		_ = flag.Set("test.parallel", "24") // they mostly sleep
 	}
 	code := 1
 	if err := build(); err != nil {

@@ -62,7 +62,7 @@ func newTrial(t *testing.T) *trial {
 	return newHurriedTrial(t, time.Minute)
 }
 
-// newHurriedTrial is newTrial with readers that have so much time for an
+// newHurriedTrial is newTrial with readers that have so much time per
 // invocation.
 func newHurriedTrial(t *testing.T, timeout time.Duration) *trial {
 	t.Helper()
@@ -105,7 +105,7 @@ func (tr *trial) start(kind string) *function {
 		tr.Fatal(err)
 	}
 	p.Route("lambda", tr.lambda)
-	timeout := 3 * time.Minute // of those whose time is no matter of a test
+	timeout := 3 * time.Minute // for functions whose time no test is about
 	if kind == "reader" {
 		timeout = tr.timeout
 	}
@@ -122,7 +122,7 @@ func (tr *trial) start(kind string) *function {
 	return &function{f, p}
 }
 
-// reading gives readers wrong answers.
+// reading injects wrong responses into readers.
 func (tr *trial) reading(w *wrong) *wrong {
 	for _, f := range tr.readers {
 		f.proxy.Inject(w.fault)
@@ -158,8 +158,8 @@ func (tr *trial) listed(job string) {
 	}
 }
 
-// poll hands what is in the feed to the readers, until the test ends or stop is
-// called, which waits.
+// poll delivers the feed to the readers, until the test ends or stop is called,
+// which waits.
 func (tr *trial) poll() (stop func()) {
 	ctx, cancel := context.WithCancel(tr.Context())
 	var wg sync.WaitGroup
@@ -183,7 +183,7 @@ func (tr *trial) received(ms []types.Message) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for _, m := range ms {
-		tr.receives[aws.ToString(m.MessageId)]++ // a queue counts, too, what was lost on the way here
+		tr.receives[aws.ToString(m.MessageId)]++ // a queue also counts what was lost on its way here
 	}
 }
 
@@ -220,7 +220,7 @@ func (tr *trial) tick() lambdakit.Outcome {
 // patience bounds every wait.
 const patience = 3 * time.Minute
 
-// until waits for the job to be as it should.
+// until waits for the job to be in a state.
 func (tr *trial) until(job, what string, is func(ledger.Meta) bool) ledger.Meta {
 	tr.Helper()
 	end := time.Now().Add(patience)

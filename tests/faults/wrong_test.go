@@ -10,10 +10,10 @@ import (
 	"github.com/spate-go/spate/tests/lambdakit"
 )
 
-// always is for how long an answer is wrong that never ends by itself.
+// always is the count of a fault that does not end by itself.
 const always = 1 << 30
 
-// wrong is an answer that is wrong for the first so many calls that match.
+// wrong is a wrong response to the first n calls that match.
 type wrong struct {
 	match  func(lambdakit.Call) bool
 	answer func(lambdakit.Call) lambdakit.Fault
@@ -38,7 +38,7 @@ func (w *wrong) fault(c lambdakit.Call) lambdakit.Fault {
 // mend ends it.
 func (w *wrong) mend() { w.left.Store(0) }
 
-// was looks that it was given so often, at least.
+// was checks that it was given at least so often.
 func (w *wrong) was(t *testing.T, times int64) {
 	t.Helper()
 	if n := w.given.Load(); n < times {

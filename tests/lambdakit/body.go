@@ -2,14 +2,14 @@ package lambdakit
 
 import "net/http"
 
-// Ending is how a body ends that is cut.
+// Ending is how a truncated body ends.
 type Ending int
 
 // The endings.
 const (
 	Reset Ending = iota // the connection breaks
-	Short               // well, as if that were all
-	Stall               // nothing comes any more, until the caller gives up
+	Short               // cleanly, as if that were all
+	Stall               // no more bytes, until the caller gives up
 )
 
 // cut ends a body after so many bytes.

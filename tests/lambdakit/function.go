@@ -1,10 +1,10 @@
-// Package lambdakit runs a real bootstrap as Lambda would, for tests: a Runtime
-// API of its own hands it events, a mapping polls a queue for it, and a proxy
-// between it and AWS counts its calls, spoils their answers or kills it at one of
-// them.
+// Package lambdakit runs a real bootstrap as Lambda would, for tests: its own
+// Runtime API hands it events, a mapping polls a queue for it, and a proxy
+// between it and AWS counts its calls, corrupts their responses or kills it at
+// one of them.
 //
-// It is no Lambda: there is no sandbox and no memory limit, and it does only what
-// a test tells it to.
+// It is not Lambda: there is no sandbox and no memory limit, and it does only
+// what a test tells it to.
 package lambdakit
 
 import (
@@ -51,13 +51,13 @@ type Function struct {
 // Outcome is how an invocation ended.
 type Outcome struct {
 	Response []byte        // of a handler that returned
-	Error    string        // of one that failed, as it told the Runtime API
+	Error    string        // of one that failed, as reported to the Runtime API
 	Died     bool          // the process ended before it answered
-	Killed   bool          // the process ended by SIGKILL, as the system says
+	Killed   bool          // the process was ended by SIGKILL
 	TimedOut bool          // it was killed because its time was over
-	Init     string        // the error of a process that did not get as far as to ask for an event
+	Init     string        // the error of a process that ended before it asked for an event
 	Took     time.Duration // from the event's hand-over to the answer
-	Boot     time.Duration // from the process's start to its asking for an event; 0: it was there
+	Boot     time.Duration // from the process's start to its first request for an event; 0: it was running already
 }
 
 // OK reports whether the handler returned.
@@ -89,7 +89,7 @@ func (f *Function) Close() error {
 }
 
 // Kill sends SIGKILL to the process, if there is one, and waits for its end. It
-// reports whether it struck a process that was running.
+// reports whether the process was running.
 func (f *Function) Kill() bool {
 	f.mu.Lock()
 	p := f.process
@@ -97,12 +97,12 @@ func (f *Function) Kill() bool {
 	return p != nil && p.kill()
 }
 
-// Signal sends SIGKILL and does not wait: for a proxy that answers a call of the
-// very process.
+// Signal sends SIGKILL and does not wait: for a proxy that handles a call of
+// that process.
 func (f *Function) Signal() bool { return f.signal(syscall.SIGKILL) }
 
-// Freeze stops the process where it is, until Thaw or its end. Both report
-// whether there was one to signal.
+// Freeze stops the process where it is, until Thaw or its end. Freeze and Thaw
+// report whether there was a process to signal.
 func (f *Function) Freeze() bool { return f.signal(syscall.SIGSTOP) }
 
 // Thaw lets a frozen process go on.
@@ -157,8 +157,8 @@ func (f *Function) Write(b []byte) (int, error) {
 	return f.logs.Write(b)
 }
 
-// Invoke hands one event over and waits for what becomes of it. The error is of
-// the test's own machinery, or ctx's.
+// Invoke hands one event over and waits for its outcome. The error is of the
+// test's own machinery, or ctx's.
 func (f *Function) Invoke(ctx context.Context, event []byte) (Outcome, error) {
 	f.invoking.Lock()
 	defer f.invoking.Unlock()
@@ -175,7 +175,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) (Outcome, error) {
 	case <-p.ended:
 		o.Died, o.Killed = true, p.killed()
 		select {
-		case a := <-i.answer: // it had answered
+		case a := <-i.answer: // it had responded
 			o.Response, o.Error, o.Died, o.Killed = a.Response, a.Error, false, false
 		default:
 		}
@@ -191,7 +191,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) (Outcome, error) {
 	return o, nil
 }
 
-// ready returns a process that waits for an event; nil where its init failed, as
+// ready returns a process that waits for an event; nil if its init failed, as
 // the Outcome says.
 func (f *Function) ready(ctx context.Context) (*process, Outcome, error) {
 	for {
@@ -212,7 +212,7 @@ func (f *Function) ready(ctx context.Context) (*process, Outcome, error) {
 				continue // it panicked: its answer was its last word
 			}
 			return nil, Outcome{Died: true, Init: "the process ended before it asked for an event"}, nil
-		case <-time.After(10 * time.Second): // what Lambda gives an init
+		case <-time.After(10 * time.Second): // Lambda's limit for init
 			p.kill()
 			return nil, Outcome{TimedOut: true, Init: "init took more than 10 s"}, nil
 		case <-ctx.Done():

@@ -10,12 +10,12 @@ import (
 	"sync"
 )
 
-// Lambda stands for the service that invokes functions by their name: a Proxy
-// gives it those calls (Route). What is invoked as an event is answered at once
-// and waits for its turn. It fails once and for all: what the service repeats
-// after a minute or two, a test has to.
+// Lambda stands in for the service that invokes functions by name: a Proxy
+// routes those calls to it (Route). An asynchronous invocation is acknowledged
+// at once and waits for its turn. It fails for good: what the service retries
+// after a minute or two, a test has to retry.
 type Lambda struct {
-	// Each is told of every invocation; nil: nobody is told.
+	// Each is called after every invocation; may be nil.
 	Each func(name string, event []byte, o Outcome, err error)
 
 	mu     sync.Mutex
@@ -24,7 +24,7 @@ type Lambda struct {
 	events sync.WaitGroup
 }
 
-// Register adds functions of one name. An invocation takes one that is idle.
+// Register adds functions of one name. An invocation takes an idle one.
 func (l *Lambda) Register(name string, fs ...*Function) {
 	pool := make(chan *Function, len(fs))
 	for _, f := range fs {
@@ -38,7 +38,7 @@ func (l *Lambda) Register(name string, fs ...*Function) {
 	l.pools[name] = pool
 }
 
-// Close refuses what comes, and waits for the events that came before.
+// Close refuses new invocations and waits for the pending events.
 func (l *Lambda) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -46,8 +46,8 @@ func (l *Lambda) Close() {
 	l.events.Wait()
 }
 
-// enter returns the functions of the name; nil: there are none. Where there are,
-// whoever called says when the invocation has ended.
+// enter returns the functions of the name, or nil. If it returns some, the
+// caller has to say when its invocation has ended.
 func (l *Lambda) enter(name string) chan *Function {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,9 +18,9 @@ func (s *Stack) Depth(ctx context.Context, queue string) (int, error) {
 	return d.Ready + d.Delayed + d.InFlight, err
 }
 
-// Waits says what of the first run of a continuous job waits to be done; "" if
-// nothing does. It looks along the way that objects go, so that none is missed that
-// is on it.
+// Waits says what is still to be done in the first run of a continuous job; ""
+// if nothing is. It looks along the way that objects go, so that nothing on
+// that way is missed.
 func (s *Stack) Waits(ctx context.Context, l ledger.Shared, job string) (string, error) {
 	if n, err := s.Depth(ctx, s.Intake); n > 0 || err != nil {
 		return fmt.Sprintf("%d notifications", n), err
@@ -52,10 +52,11 @@ func (s *Stack) Waits(ctx context.Context, l ledger.Shared, job string) (string,
 	return "", err
 }
 
-// Refusal is a dead letter of the intake's.
+// Refusal is a dead letter of the intake.
 type Refusal struct{ Body, Reason, Detail string }
 
-// Refusals takes the dead letters that are there.
+// Refusals receives the dead letters that are there, and hides them for ten
+// minutes.
 func (s *Stack) Refusals(ctx context.Context) (all []Refusal, err error) {
 	for {
 		out, err := s.SQS.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{

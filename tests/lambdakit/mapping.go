@@ -19,16 +19,16 @@ import (
 type Mapping struct {
 	Client *sqs.Client
 	Queue  string
-	// Batch is the most messages of an invocation, of what is there when it asks;
-	// 0: 1. A queue gives 10 at a time.
+	// Batch is the most messages of an invocation, as far as they are there
+	// when it asks; 0: 1. A queue gives at most 10 at a time.
 	Batch int32
-	// Before is called with messages before a function is invoked with them; nil:
-	// nothing is.
+	// Before, if not nil, is called with the messages before a function is
+	// invoked with them.
 	Before func(ms []types.Message)
-	// Hasten makes a message that a function failed due at once, whatever that
-	// asked for.
+	// Hasten makes a message that a function failed due at once, whatever delay
+	// the function asked for.
 	Hasten bool
-	// Each is told of every invocation; nil: nobody is told.
+	// Each, if not nil, is called after every invocation.
 	Each func(ms []types.Message, o Outcome)
 }
 
@@ -117,8 +117,9 @@ func failures(response []byte) (map[string]bool, error) {
 	return failed, nil
 }
 
-// settle does with a message what became of it. One that was due meanwhile is
-// another's by now, or a dead letter.
+// settle deletes a message that did not fail, and makes one that did due at
+// once if Hasten is set. One that became due meanwhile is another's by now, or
+// a dead letter.
 func (m *Mapping) settle(ctx context.Context, message types.Message, failed bool) (err error) {
 	switch {
 	case !failed:

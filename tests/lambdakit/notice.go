@@ -20,12 +20,12 @@ import (
 // and in order.
 type Notice struct {
 	Bucket, Key string
-	Size        int64  // bytes; less than 0: it is not told
-	ETag        string // with its quotes; "": it is not told
+	Size        int64  // bytes; less than 0: left out
+	ETag        string // with its quotes; "": left out
 	At          time.Time
 }
 
-// Notice is that of an object of the stack's bucket as it is now.
+// Notice returns the notice of an object of the stack's bucket as it is now.
 func (s *Stack) Notice(ctx context.Context, key string) (Notice, error) {
 	o, err := s.S3.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Name, Key: &key})
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Stack) Announce(ctx context.Context, bodies ...string) error {
 	return nil
 }
 
-// FromS3 is a message of S3's own, with a record of each, whose keys are encoded
-// as forms are and whose ETags have no quotes.
+// FromS3 is a message of S3's own, with a record for each notice. Keys are
+// form-encoded and ETags have no quotes, as S3 writes them.
 func FromS3(ns ...Notice) string {
 	var records []map[string]any
 	for _, n := range ns {

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Object is what an object holds. A body that breaks off is read again: the SDK
-// repeats a call only up to its headers.
+// Object returns the content of an object. A body that breaks off is read
+// again: the SDK retries a call only up to its headers.
 func Object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
 	const tries = 3 // as many as the SDK makes
 	for n := 1; ; n++ {

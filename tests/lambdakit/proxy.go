@@ -20,8 +20,8 @@ type Call struct {
 	// Op is the operation, as PutItem; of S3 and Lambda the method, as GET.
 	Op    string
 	Path  string
-	Body  []byte // of what is no S3 object
-	Again bool   // the SDK repeats one that got no good answer
+	Body  []byte // except for S3 objects
+	Again bool   // a retry by the SDK
 }
 
 func (c Call) String() string { return fmt.Sprintf("%d %s %s %s", c.Number, c.Service, c.Op, c.Path) }
@@ -31,15 +31,16 @@ type Fault struct {
 	// Before: the call is not forwarded. After: it is, and its answer is lost.
 	// Both false: the call goes through.
 	Before, After bool
-	// Kill is called, when the call was lost, for the process to be killed; nil:
-	// the connection is cut.
+	// Kill, if not nil, is called when the call is lost, to kill the process;
+	// nil: the connection is cut.
 	Kill func()
-	// Status and Answer stand for the answer of a call that is not forwarded or,
-	// with After, for one that is.
+	// Status and Answer replace the response of a call that is not forwarded
+	// or, with After, of one that is.
 	Status int
 	Answer string
 	Header http.Header
-	// Cut ends the answer's body after so many bytes, as Ends says; 0: it does not.
+	// Cut, if not 0, ends the response's body after so many bytes, as Ends
+	// says.
 	Cut  int64
 	Ends Ending
 	// Delay is waited before anything else.
@@ -94,7 +95,7 @@ func (p *Proxy) Inject(f func(Call) Fault) {
 	p.fault, p.calls = f, nil
 }
 
-// Route gives the calls of a service to h in place of the endpoint.
+// Route sends the calls of a service to h instead of the endpoint.
 func (p *Proxy) Route(service string, h http.Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,9 +170,9 @@ func (p *Proxy) serve(forward http.Handler, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// sink forwards a call whose answer is lost. It is applied whether or not its
-// sender still lives; where the endpoint's own answer is lost on the way here, that
-// is as well.
+// sink forwards a call whose response is lost. The call is applied whether or
+// not its sender still lives. If the endpoint's own response is lost on the way
+// here, that makes no difference.
 func sink(forward http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil && p != any(http.ErrAbortHandler) {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Rows are what was put into a stack's source, each a line that names its object
-// and itself, to be compared with what its sink holds.
+// Rows are what was put into a stack's source, each a line that names its
+// object and itself, to be compared with what its sink holds.
 type Rows struct {
 	stack *Stack
 
@@ -25,7 +25,7 @@ type Rows struct {
 	was map[string]bool     // rows of versions that were replaced; guarded by mu
 }
 
-// NewRows returns no rows.
+// NewRows returns an empty set of rows.
 func NewRows(s *Stack) *Rows {
 	return &Rows{stack: s, put: map[string][]string{}, was: map[string]bool{}}
 }
@@ -36,9 +36,9 @@ func (r *Rows) Put(ctx context.Context, key string, n, size int) error {
 	return r.write(ctx, key, "", n, size)
 }
 
-// Replace writes version v of an object of n rows, which may have been there
-// before. Whether the rows of the version that it replaces arrive depends on who
-// is first: they may, once.
+// Replace writes version v of an object of n rows, which may have existed
+// before. The rows of the version that it replaces may arrive, once: that
+// depends on who is first.
 func (r *Rows) Replace(ctx context.Context, key string, v, n int) error {
 	return r.write(ctx, key, fmt.Sprintf(`"version":%d,`, v), n, 0)
 }
@@ -75,7 +75,7 @@ func encode(key, text string) ([]byte, error) {
 }
 
 // Compare says how the lines of the objects under a prefix differ from the rows
-// that were put, those of some keys left out; "" if they do not.
+// that were put, except those of some keys; "" if they do not.
 func (r *Rows) Compare(ctx context.Context, under string, without ...string) (string, error) {
 	got, err := r.lines(ctx, under)
 	if err != nil {

@@ -14,9 +14,9 @@ type process struct {
 	command *exec.Cmd
 	started time.Time
 	boot    time.Duration    // until it first asked; read by Invoke alone
-	asked   chan struct{}    // it asked for an event; holds one note
-	next    chan *invocation // what it is given
-	failed  chan string      // its init failed
+	asked   chan struct{}    // signalled when it asks for an event
+	next    chan *invocation // events for it
+	failed  chan string      // the error of its init
 	ended   chan struct{}    // closed when it is gone
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ func newProcess() *process {
 }
 
 func (p *process) reap() {
-	_ = p.command.Wait() // how it ended shows in what it answered
+	_ = p.command.Wait() // its outcome is what it reported
 	close(p.ended)
 }
 

@@ -26,8 +26,8 @@ import (
 )
 
 // Stack is what functions share, made on the endpoint without a template: a
-// table, a feed with its dead letters, an intake's queue with its own, and a
-// bucket, which announces nothing by itself (Announce).
+// table, a feed and an intake's queue, each with a dead-letter queue, and a
+// bucket that sends no notifications by itself (Announce).
 type Stack struct {
 	Endpoint string
 	Name     string // of the table, the bucket and the queues, in part
@@ -42,8 +42,8 @@ type Stack struct {
 	receives int
 }
 
-// Endpoint is where stacks are made. Without one the test is skipped, or fails
-// where SPATE_TEST_AWS says that it must run.
+// Endpoint is the AWS endpoint for stacks. Without one the test is skipped, or
+// fails if SPATE_TEST_AWS says that it must run.
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	url := os.Getenv("AWS_ENDPOINT_URL")
@@ -60,8 +60,9 @@ func Endpoint(t testing.TB) string {
 // StackOptions are what stacks differ in.
 type StackOptions struct {
 	MaxReceives int // of the feed, before a message is a dead letter; 0: 5
-	// Visibility is that of both queues. 0: 1 min, since a delivery whose answer is
-	// lost on its way to the test is due again no sooner.
+	// Visibility is that of both queues; 0: 1 min. It also bounds from below
+	// when a delivery is due again whose response was lost on its way to the
+	// test.
 	Visibility time.Duration
 }
 
@@ -94,13 +95,12 @@ func NewStack(ctx context.Context, endpoint string, o StackOptions) (*Stack, err
 func (s *Stack) table(ctx context.Context) error {
 	_, err := s.Dynamo.CreateTable(ctx, dynamoledger.Schema(s.Name))
 	if _, there := errors.AsType[*dynamotypes.ResourceInUseException](err); there {
-		return nil // the SDK asked twice: the name is nobody else's
+		return nil // created by the SDK's first try: nobody else has this name
 	}
 	return err
 }
 
-// receivesOfIntake is what the template gives a notification, before it is a dead
-// letter.
+// receivesOfIntake is the template's maxReceiveCount of the intake's queue.
 const receivesOfIntake = 10
 
 func (s *Stack) queues(ctx context.Context, o StackOptions) (err error) {
@@ -150,8 +150,8 @@ func (s *Stack) Env() map[string]string {
 	}
 }
 
-// Deploy makes a directory with the binary and the pipeline file beside it, as a
-// function's package has them, and starts a function of it behind the proxy, if
+// Deploy makes a directory with the binary and the pipeline file beside it,
+// like a function's package, and starts a function of it, behind the proxy if
 // there is one.
 func (s *Stack) Deploy(dir, binary, pipeline string, p *Proxy, o Options) (*Function, error) {
 	if err := os.WriteFile(filepath.Join(dir, "pipeline.yaml"), []byte(pipeline), 0o644); err != nil {

@@ -35,7 +35,7 @@ type event struct {
 //	CREATE TABLE requests (at DateTime64(3, 'UTC'), service LowCardinality(String),
 //	  method LowCardinality(String), status UInt16, bytes UInt64, took Float64)
 //	ENGINE = MergeTree ORDER BY (service, at)
-//	SETTINGS non_replicated_deduplication_window = 1000
+//	SETTINGS non_replicated_deduplication_window = 10000
 type request struct {
 	At      time.Time `ch:"at,type=DateTime64(3, 'UTC')"`
 	Service string    `ch:"service,type=LowCardinality(String)"`

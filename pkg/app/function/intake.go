@@ -103,14 +103,11 @@ func (t *takingIn) asked(ctx context.Context, r control.IntakeRequest) (control.
 			return a, fmt.Errorf("open job %s: %w", a.Job, t.outside)
 		}
 	}
-	var m ledger.Meta
-	err := ledger.Retry(ctx, func() (err error) {
+	m, err := ledger.Ask(ctx, func() (ledger.Meta, error) {
 		if !r.Open && len(r.Objects) == 0 {
-			m, err = t.ledger.Meta(ctx, a.Job)
-			return err
+			return t.ledger.Meta(ctx, a.Job)
 		}
-		m, err = t.ledger.Open(ctx, a.Job, t.source.Start(r.Token, r.Cutoff))
-		return err
+		return t.ledger.Open(ctx, a.Job, t.source.Start(r.Token, r.Cutoff))
 	})
 	switch {
 	case errors.Is(err, ledger.ErrNoJob):

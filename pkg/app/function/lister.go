@@ -103,11 +103,7 @@ func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta
 	if err := l.reported(ctx, r.Job); err != nil {
 		return ledger.Meta{}, fmt.Errorf("start job %s: %w", r.Job, err)
 	}
-	var meta ledger.Meta
-	err = ledger.Retry(ctx, func() (err error) {
-		meta, err = l.ledger.Start(ctx, r.Job, s)
-		return err
-	})
+	meta, err := ledger.Ask(ctx, func() (ledger.Meta, error) { return l.ledger.Start(ctx, r.Job, s) })
 	if errors.Is(err, ledger.ErrActive) {
 		err = fmt.Errorf("%w: wait until it has ended, or end it with spate job cancel %s", err, r.Job)
 	}
@@ -188,11 +184,7 @@ func (l *listing) goOn(ctx context.Context, meta ledger.Meta) error {
 func (l *listing) halt(ctx context.Context, meta ledger.Meta, cause error) error {
 	_, reason := failure.Of(cause)
 	h := ledger.Halt{Reason: reason, Detail: cause.Error(), At: time.Now()}
-	var won bool
-	err := ledger.Retry(ctx, func() (err error) {
-		won, err = l.ledger.Halt(ctx, meta.Job, h)
-		return err
-	})
+	won, err := ledger.Ask(ctx, func() (bool, error) { return l.ledger.Halt(ctx, meta.Job, h) })
 	if err != nil || !won {
 		return errors.Join(err, cause)
 	}

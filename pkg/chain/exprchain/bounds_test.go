@@ -3,8 +3,10 @@
 package exprchain_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/chain/exprchain"
@@ -42,5 +44,44 @@ func TestManyRecordsMayGrowOneAfterTheOther(t *testing.T) {
 		if err := w.Process(in, out); err != nil || out.Counts.Out != 1001 {
 			t.Fatalf("got %+v, %v", out.Counts, err)
 		}
+	}
+}
+
+// It takes a tenth of a second. Were each column compared with all others, it would
+// take 20.
+func TestColumnsTakeTimeInProportionToTheirNumber(t *testing.T) {
+	var paths pipes
+	for i := range 100_000 {
+		paths = append(paths, "column_"+strconv.Itoa(i))
+	}
+	selects, encodes := []exprchain.Step{{Select: paths}}, exprchain.Options{Encoders: []exprchain.Encoder{paths}}
+	for name, open := range map[string]func() error{
+		"of records": func() error {
+			_, err := exprchain.Compile(nil, encodes)
+			return err
+		},
+		"of a select": func() error {
+			_, err := exprchain.Compile(selects, encodes)
+			return err
+		},
+		"that are checked": func() error {
+			check := exprchain.CheckPaths(selects, exprchain.Options{})
+			for _, p := range paths {
+				if err := check(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			if err := open(); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }

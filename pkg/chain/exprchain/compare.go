@@ -71,7 +71,8 @@ func compare(r relation, a, b any) bool {
 	return ok && r.holds(c)
 }
 
-// unlike is an error where compare is false for want of anything to compare.
+// unlike returns an error where compare is false because a and b cannot be
+// compared.
 func unlike(r relation, a, b any) error {
 	x, y := typeName(a), typeName(b)
 	switch {
@@ -112,8 +113,7 @@ func sameMap(a, b map[string]any) bool {
 	return true
 }
 
-// compareNumbers is exact. It is false where a or b is no number or not a
-// finite one.
+// compareNumbers is exact. It is false unless a and b are finite numbers.
 func compareNumbers(a, b any) (int, bool) {
 	x, ok := a.(int)
 	y, also := b.(int)

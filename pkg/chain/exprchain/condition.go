@@ -7,9 +7,9 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// condition makes a test of a node, or returns nil where that takes more than
+// condition makes a test of a node, or returns nil if that takes more than
 // members, literals, comparisons and logic. A test compares as filters do, so
-// there is none where an odd comparison is an error.
+// there is none where comparing unlike values is an error.
 func (w *rewriter) condition(n ast.Node) test {
 	if w.strict {
 		return nil
@@ -162,7 +162,7 @@ func (w *rewriter) alike(f source, v any) bool {
 
 func (w *rewriter) attrType(f source) string {
 	switch {
-	case f.kind == index || w.plan.attrs[f.n].name == "size":
+	case f.kind != attribute || w.plan.attrs[f.n].name == "size":
 		return "number"
 	case w.plan.attrs[f.n].name == "last_modified":
 		return "time"
@@ -171,8 +171,11 @@ func (w *rewriter) attrType(f source) string {
 }
 
 func (w *rewriter) attrName(f source) string {
-	if f.kind == index {
-		return "record.index"
+	switch f.kind {
+	case index:
+		return indexName
+	case offset:
+		return offsetName
 	}
 	return "object." + w.plan.attrs[f.n].name
 }

@@ -11,7 +11,7 @@
 //	parse    makes values of a text: JSON, key=value, a query, a pattern, a time
 //	route    says which sink a record goes to; without it each goes to all
 //
-// It is no language for what takes state or other records; that is a chain
+// It is not a language for what needs state or other records: that is a chain
 // written in Go.
 //
 // A record is checked as JSON once. As long as there are only filters and
@@ -24,13 +24,14 @@
 //
 // # Names
 //
-// A name is a member of the record as the steps before left it; a dot or
-// ["odd name"] leads further down. A member that is not there is nil, and so is
-// all of a record that is no object. In scope as well, in expressions and
-// selects: object.key, object.size, object.etag, object.last_modified,
+// A name is a member of the record as the steps before left it; a dot or ["odd
+// name"] leads further down. A member that is not there is nil, and so is
+// everything of a record that is not an object. Also in scope, in expressions
+// and selects: object.key, object.size, object.etag, object.last_modified,
 // object.partition["year"] (of key elements like year=2026, percent-decoded),
-// record.index, and this, the whole record: this.object is a member named
-// object. After a select it is known what is there, and any other name is an
+// record.offset (of its first byte in the decoded object), record.index (within
+// the object or, where it is cut, the range), and this, the whole record:
+// this.object is a member named object. After a select it is known what is there, and any other name is an
 // error of the configuration.
 //
 // A place that is written to is a path too: what leads to it is made where it is

@@ -11,19 +11,19 @@ import (
 
 // Encoder makes the rows of a sink that has columns. All workers share it.
 type Encoder interface {
-	// Columns are the paths that rows are made of, as those of a select: members
-	// of the record as the steps leave it, object.key and its kin, record.index,
-	// this. They do not change.
+	// Columns are the paths that rows are made of, as in a select: members of
+	// the record as the steps leave it, object.key and the like, record.offset,
+	// record.index, this. They do not change.
 	Columns() []string
-	// Append appends a row. values[i] is the JSON text of column i, without space
-	// around it; nil where there is no such member, or where a select or a set
-	// made null of one that is not there. They are valid during the call. An
-	// error concerns the record, and says which column it is about.
+	// Append appends a row. values[i] is the JSON text of column i, without
+	// space around it; nil if there is no such member, or if a select or a set
+	// made null of a missing one. They are valid during the call. An error
+	// concerns the record, and names the column.
 	Append(dst []byte, values [][]byte) ([]byte, error)
 }
 
-// MemberPath is the path of the member of a record that is called name, which
-// may be any. A dot leads further down, as in the columns of a Nested.
+// MemberPath is the path of the member called name, whatever characters that
+// has. A dot leads further down, as in the columns of a Nested.
 func MemberPath(name string) string {
 	var b strings.Builder
 	for i, key := range strings.Split(name, ".") {
@@ -49,7 +49,7 @@ type columns struct {
 	sources []source
 }
 
-// addEncoders finds what the encoders ask for behind the steps.
+// addEncoders resolves the columns of the encoders, as the steps leave them.
 func (p *plan) addEncoders() {
 	p.rows = make([]*columns, len(p.options.Sinks))
 	for i, e := range p.options.Encoders {
@@ -68,8 +68,8 @@ func (p *plan) addEncoders() {
 	}
 }
 
-// columnSource is where a column's values come from; nowhere if the steps leave
-// no such member.
+// columnSource is where a column's values come from; its kind is nowhere if the
+// steps leave no such member.
 func (p *plan) columnSource(path string) (source, error) {
 	keys, err := parsePath(path)
 	if err != nil {
@@ -82,13 +82,7 @@ func (p *plan) columnSource(path string) (source, error) {
 	case name == "this":
 		member = keys[1:]
 	}
-	known := p.known
-	if !p.edited {
-		for i := range p.columns {
-			known = append(known, p.columns[i].name)
-		}
-	}
-	if known != nil && len(member) > 0 && !slices.Contains(known, member[0]) {
+	if len(member) > 0 && !p.leaves(member[0]) {
 		return source{kind: nowhere}, nil
 	}
 	return p.member(member)

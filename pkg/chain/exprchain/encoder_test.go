@@ -64,8 +64,8 @@ func rows(t *testing.T, steps []exprchain.Step, o exprchain.Options, lines ...st
 
 func TestARowIsMadeOfTheColumnsMembers(t *testing.T) {
 	const line = ` {"a": 1 ,"b":{"c":[1, 2],"d":null},"x":"y","a":2, "odd key":3,"object":4}`
-	paths := pipes{"a", "b.c", "b.d", "b.e", "x.z", "missing", `["odd key"]`, "object.key", `object.partition["year"]`, "object.etag", "record.index", "this.object"}
-	const want = `2|[1, 2]|null|-|-|-|3|"year=2026/a\"b"|"2026"|null|3|4`
+	paths := pipes{"a", "b.c", "b.d", "b.e", "x.z", "missing", `["odd key"]`, "object.key", `object.partition["year"]`, "object.etag", "record.index", "record.offset", "this.object"}
+	const want = `2|[1, 2]|null|-|-|-|3|"year=2026/a\"b"|"2026"|null|3|0|4`
 	edit := exprchain.Step{Set: []exprchain.Pair{{Name: "new", Value: "a + 1"}}}
 	for _, c := range []struct {
 		name  string

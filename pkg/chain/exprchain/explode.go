@@ -28,9 +28,9 @@ func (p *plan) addExplode(step *Step, at string) {
 	p.stages = append(p.stages, stage{})
 }
 
-// explodes makes a record of every element, on the next level. The record that
-// they are made from is at an end itself, so it is emptied of the array first:
-// what one element takes must not grow with the number of its neighbours.
+// explodes makes a record of every element, on the next level. The original
+// record ends here, so it is emptied of the array first: the cost of an element
+// must not grow with the number of its neighbours.
 func (s *scope) explodes(e *explosion) func(*chain.Context, *jsondecode.Document, func(*jsondecode.Document) error) error {
 	return func(_ *chain.Context, d *jsondecode.Document, emit func(*jsondecode.Document) error) error {
 		array := s.find(e.field.keys)
@@ -68,7 +68,7 @@ func (s *scope) descend(from int) {
 	s.levels[s.level] = append(s.levels[s.level][:0], s.levels[from]...)
 }
 
-// empty takes the array out of the record, but for its place.
+// empty takes the array out of the record, but keeps its place.
 func (s *scope) empty(e *explosion) error {
 	if e.merge {
 		return s.remove(&e.field)

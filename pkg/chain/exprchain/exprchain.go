@@ -10,7 +10,7 @@ import (
 
 // Options tune a chain. The zero value is ready.
 type Options struct {
-	// OnError is for records that are no JSON and those that a step fails on.
+	// OnError is for records that are not JSON and those that a step fails on.
 	// 0 skips them.
 	OnError chain.Policy
 	// Decode is for the decoder.
@@ -18,8 +18,8 @@ type Options struct {
 	// Sinks are the names of the pipeline's sinks, in the order of
 	// chain.Output. Nil is one, called default.
 	Sinks []string
-	// Encoders make the rows of the sinks, in their order; nil, also past the
-	// end, is one that makes a line of JSON of each.
+	// Encoders make the rows of the sinks, in their order. A sink whose encoder
+	// is nil or missing gets lines of JSON.
 	Encoders []Encoder
 }
 
@@ -27,13 +27,7 @@ type Options struct {
 // on. Without a route every row goes to every sink. The error is all that is
 // wrong, joined, each a *StepError.
 func Compile(steps []Step, o Options) (chain.Constructor, error) {
-	if o.Sinks == nil {
-		o.Sinks = []string{"default"}
-	}
-	p := &plan{options: o, stages: make([]stage, 1)}
-	for i := range steps {
-		p.add(&steps[i], item("chain", i), i == len(steps)-1)
-	}
+	p := planOf(steps, o)
 	p.addEncoders()
 	if err := errors.Join(p.errs...); err != nil {
 		return nil, err
@@ -45,21 +39,22 @@ func Compile(steps []Step, o Options) (chain.Constructor, error) {
 type plan struct {
 	options Options
 	errs    errs
-	paths   []jsondecode.Path // what the decoder looks up
-	attrs   []attr            // what is asked of objects
+	paths   paths  // what the decoder looks up
+	attrs   []attr // what is asked of objects
 	stages  []stage
 
 	// Of filters and selects alone the rows are copied from the record as it
 	// came.
-	columns  []column // of the last select; nil: the record itself
-	selected string   // where that select stands
+	columns  []column       // of the last select; nil: the record itself
+	named    map[string]int // their places
+	selected string         // where that select stands
 
 	// From the first other step on the record is edited: it is taken apart to
 	// its members.
 	edited bool
-	fields []jsondecode.Path // what is looked up in it
-	known  []string          // its members, where they are all known; else nil
-	sought [][]source        // what selects look for in it, each at once
+	fields paths      // what is looked up in it
+	known  []string   // its members, where they are all known; else nil
+	sought [][]source // what selects look for in it, each at once
 
 	routes    []route
 	unmatched chain.Policy
@@ -130,7 +125,7 @@ func (p *plan) addFilter(text, at string) {
 func (p *plan) worker() chain.Worker {
 	s := newScope(p)
 	records := chain.Decode(func() decode.Decoder[jsondecode.Document] {
-		return jsondecode.Documents(p.options.Decode, p.paths...)
+		return jsondecode.Documents(p.options.Decode, p.paths.list...)
 	}, p.options.OnError)
 	records = chain.Inspect(records, s.bind)
 	for i := range p.stages {

@@ -23,7 +23,7 @@ func object() *unit.Object {
 
 // batch has one record per line.
 func batch(lines ...string) *chain.Batch {
-	b := &chain.Batch{Object: object(), First: 100}
+	b := &chain.Batch{Object: object(), First: 100, Base: 1 << 33}
 	for _, l := range lines {
 		start := len(b.Buf)
 		b.Buf = append(append(b.Buf, l...), '\n')

@@ -109,6 +109,7 @@ func TestFilterOfEverythingElse(t *testing.T) {
 		`int(object.partition["year"]) >= 2026`:                  "true",
 		`record.index == 100`:                                    "true",
 		`record.index % 2 == 0`:                                  "true",
+		`record.offset == 8589934592`:                            "true",
 		`this.object.key == "mine"`:                              "true",
 		`this["object"]["key"] == "mine"`:                        "true",
 		`this["odd name"] == 1`:                                  "true",

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 var errTopOnly = errors.New("want a member of the record, not one below")
@@ -22,7 +23,7 @@ func (p *plan) addFlatten(f *Flatten, at string) {
 	if separator == "" {
 		separator = "_"
 	}
-	quoted := jsondecode.AppendQuoted(nil, separator)
+	quoted := jsontext.AppendQuoted(nil, separator)
 	c := &flattening{separator: quoted[1 : len(quoted)-1], depth: f.Depth}
 	if f.Depth < 0 {
 		p.errs.addf(at+".depth", "%d is less than 0", f.Depth)

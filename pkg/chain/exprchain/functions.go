@@ -32,8 +32,8 @@ const (
 	fnMath    = "$math"    // operator, a, b
 )
 
-// removed are builtins that would make rows depend on more than the record, and
-// what to do instead.
+// removed are the builtins that would make rows depend on more than the record,
+// and what to use instead.
 func removed() map[string]string {
 	const unordered = "members have no order: name those you mean"
 	return map[string]string{
@@ -118,8 +118,8 @@ func callIn(p ...any) (any, error) {
 	return false, nil
 }
 
-// among reports whether v is one of values. Strictly, nil is none that can be
-// looked for.
+// among reports whether v is one of values. If strict, looking for nil is an
+// error.
 func among(strict bool, v any, values iter.Seq[any]) (bool, error) {
 	if strict && v == nil {
 		return false, errors.New("cannot look for nil in a list: give it a default, as (name ?? 0)")
@@ -159,7 +159,7 @@ func callMatch(p ...any) (any, error) {
 	return ok && p[1].(*regexp.Regexp).MatchString(s), nil
 }
 
-// callGet is a member or an element, nil where there is none.
+// callGet is a member or an element, nil if there is none.
 func callGet(p ...any) (any, error) {
 	switch v := p[0].(type) {
 	case nil:
@@ -187,7 +187,8 @@ func callGet(p ...any) (any, error) {
 	return nil, fmt.Errorf("cannot look up a %s in a %s", typeName(p[1]), typeName(p[0]))
 }
 
-// callList is what a builtin walks: nil is an empty list, an object none.
+// callList is the list that a builtin walks: nil is an empty one, an object is
+// an error.
 func callList(p ...any) (any, error) {
 	switch v := p[1].(type) {
 	case nil:

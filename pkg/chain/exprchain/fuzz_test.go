@@ -7,7 +7,7 @@ import (
 
 	"github.com/spate-go/spate/pkg/chain"
 	"github.com/spate-go/spate/pkg/chain/exprchain"
-	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // FuzzParse parses any text in any way: a row is JSON that holds the text as it
@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 		chains = append(chains, c)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		in := jsondecode.AppendQuoted([]byte(`{"m":`), s)
+		in := jsontext.AppendQuoted([]byte(`{"m":`), s)
 		for i, c := range chains {
 			out, err := run(c, string(in)+"}")
 			if err != nil || out.Counts.Out+out.Counts.Rejected != 1 || out.Undecoded > 0 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Members are the names of the members that rows have behind steps, in their
-// order, where the steps say so: after a select, as long as what follows names
-// what it adds. known is false where a row may have any.
+// Members returns the names of the members that rows have after steps, in
+// order. known is false if a row may have any: the names are known only after a
+// select, as long as the later steps name what they add.
 func Members(steps []Step, o Options) (names []string, known bool) {
 	p := planOf(steps, o)
 	if len(p.errs) > 0 {
@@ -16,14 +16,19 @@ func Members(steps []Step, o Options) (names []string, known bool) {
 	return p.left()
 }
 
-// CheckPath says what is wrong with a path of an [Encoder]'s behind steps, also
-// that these leave no member of that name, of which an Encoder would make a row
-// without. Steps that do not compile have no paths to check.
-func CheckPath(steps []Step, o Options, path string) error {
+// CheckPaths returns a function that says what is wrong with the path of a
+// column of an [Encoder] after steps. That includes a member that the steps do
+// not leave, which an Encoder takes for a missing one. Steps that do not
+// compile have no paths to check.
+func CheckPaths(steps []Step, o Options) func(path string) error {
 	p := planOf(steps, o)
 	if len(p.errs) > 0 {
-		return nil
+		return func(string) error { return nil }
 	}
+	return p.checkPath
+}
+
+func (p *plan) checkPath(path string) error {
 	f, err := p.columnSource(path)
 	if err != nil || f.kind != nowhere {
 		return err
@@ -45,6 +50,16 @@ func planOf(steps []Step, o Options) *plan {
 		p.add(&steps[i], item("chain", i), i == len(steps)-1)
 	}
 	return p
+}
+
+// leaves reports whether the record may have a member of that name behind the
+// steps so far.
+func (p *plan) leaves(name string) bool {
+	if p.edited {
+		return p.known == nil || slices.Contains(p.known, name)
+	}
+	_, ok := p.named[name]
+	return ok || p.columns == nil
 }
 
 // left are the members that the steps so far left, if they are known.

@@ -60,7 +60,7 @@ func TestPathsOfColumnsAreChecked(t *testing.T) {
 		{selected, "this.statu.x", "statu is not among what the steps before left: did you mean status?"},
 		{[]exprchain.Step{{Filter: "("}}, "(", ""}, // said of the step
 	} {
-		err := exprchain.CheckPath(c.steps, exprchain.Options{}, c.path)
+		err := exprchain.CheckPaths(c.steps, exprchain.Options{})(c.path)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}

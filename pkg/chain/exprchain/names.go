@@ -9,16 +9,26 @@ import (
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
 
+// Names of a record's place in its object.
+const (
+	indexName  = "record.index"
+	offsetName = "record.offset"
+)
+
 // resolve finds what a name and the keys after it stand for.
 func (p *plan) resolve(name string, keys []string) (source, error) {
 	switch name {
 	case "object":
 		return p.attribute(keys)
 	case "record":
-		if len(keys) == 1 && keys[0] == "index" {
+		switch full := dotted(name, keys); full {
+		case indexName:
 			return source{kind: index}, nil
+		case offsetName:
+			return source{kind: offset}, nil
+		default:
+			return source{}, fmt.Errorf("%s is not known: want %s or %s, or this.%[1]s for a member of that name", full, indexName, offsetName)
 		}
-		return source{}, fmt.Errorf("%s is not known: want record.index, or this.%[1]s for a member of that name", dotted(name, keys))
 	case "this":
 		return p.member(keys)
 	}
@@ -57,7 +67,7 @@ func (p *plan) member(keys []string) (source, error) {
 				return source{}, err
 			}
 		}
-		return source{field, number(&p.fields, keys)}, nil
+		return source{field, p.fields.number(keys)}, nil
 	}
 	if p.columns == nil {
 		return p.path(keys), nil
@@ -65,8 +75,8 @@ func (p *plan) member(keys []string) (source, error) {
 	if len(keys) == 0 {
 		return source{}, fmt.Errorf("this alone is not there after a select: name a member of it")
 	}
-	i := slices.IndexFunc(p.columns, func(c column) bool { return c.name == keys[0] })
-	if i < 0 {
+	i, ok := p.named[keys[0]]
+	if !ok {
 		var names []string
 		for _, c := range p.columns {
 			names = append(names, c.name)
@@ -80,18 +90,30 @@ func (p *plan) member(keys []string) (source, error) {
 	case c.kind != member:
 		return source{}, fmt.Errorf("%s has nothing below it", keys[0])
 	}
-	return p.path(slices.Concat(p.paths[c.n], keys[1:])), nil
+	return p.path(slices.Concat(p.paths.list[c.n], keys[1:])), nil
 }
 
 // path numbers a path of the record as it came.
-func (p *plan) path(keys jsondecode.Path) source { return source{member, number(&p.paths, keys)} }
+func (p *plan) path(keys jsondecode.Path) source { return source{member, p.paths.number(keys)} }
 
-// number is the place of keys in list, where they are put if they are not there.
-func number(list *[]jsondecode.Path, keys jsondecode.Path) int {
-	n := slices.IndexFunc(*list, func(q jsondecode.Path) bool { return slices.Equal(q, keys) })
-	if n < 0 {
-		n = len(*list)
-		*list = append(*list, keys)
+// paths are paths without repeats.
+type paths struct {
+	list   []jsondecode.Path
+	places map[string]int // by their keys in quotes
+}
+
+// number is the place of keys in the list, where they are put if they are not
+// there.
+func (p *paths) number(keys jsondecode.Path) int {
+	name := fmt.Sprintf("%q", []string(keys))
+	n, ok := p.places[name]
+	if !ok {
+		if p.places == nil {
+			p.places = map[string]int{}
+		}
+		n = len(p.list)
+		p.places[name] = n
+		p.list = append(p.list, keys)
 	}
 	return n
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // textParser makes members of a text, appending them to s.parsed.
@@ -144,13 +145,13 @@ func trimSpace(text []byte) []byte {
 
 // found adds a member whose name and value are text; no value is null.
 func (s *scope) found(name, value []byte) error {
-	key, err := s.build(func(dst []byte) ([]byte, error) { return jsondecode.AppendQuoted(dst, name), nil })
+	key, err := s.build(func(dst []byte) ([]byte, error) { return jsontext.AppendQuoted(dst, name), nil })
 	if err != nil {
 		return err
 	}
 	m := jsondecode.Member{Key: key, Value: s.null}
 	if value != nil {
-		m.Value, err = s.build(func(dst []byte) ([]byte, error) { return jsondecode.AppendQuoted(dst, value), nil })
+		m.Value, err = s.build(func(dst []byte) ([]byte, error) { return jsontext.AppendQuoted(dst, value), nil })
 	}
 	s.parsed = append(s.parsed, m)
 	return err

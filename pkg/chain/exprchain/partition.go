@@ -13,14 +13,14 @@ import (
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
 
-// Key compiles an expression that names something by a row of JSON, such as the
-// partition that it is written to. It sees members of the row alone, for a row
-// is all that a sink has. The function may be called concurrently.
+// Key compiles an expression that derives a name from a row of JSON, such as
+// the partition that it is written to. It sees only members of the row, for
+// that is all that a sink has. The function may be called concurrently.
 //
-// A string is what it means, a number or boolean what is written. Nil is "", and
-// so is what fails where a member that the expression names is missing or null:
-// a row without a value has no key. Any other failure is an error, as is an
-// array or object.
+// A string gives its text, a number or boolean what is written. Nil gives "",
+// and so does a failure if a member that the expression names is missing or
+// null: a row without a value has no key. Any other failure is an error, as is
+// an array or object.
 func Key(text string) (func(row []byte) (string, error), error) {
 	if err := rowAlone(text); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ type keyer struct {
 }
 
 func newKeyer(p *plan, value maker) *keyer {
-	return &keyer{scope: newScope(p), value: value, dec: jsondecode.Documents(p.options.Decode, p.paths...)}
+	return &keyer{scope: newScope(p), value: value, dec: jsondecode.Documents(p.options.Decode, p.paths.list...)}
 }
 
 func (k *keyer) key(row []byte) (string, error) {
@@ -98,7 +98,7 @@ func (k *keyer) key(row []byte) (string, error) {
 
 // lacks reports whether a member that the expression names is not in the row.
 func (k *keyer) lacks() bool {
-	for n := range k.scope.plan.paths {
+	for n := range k.scope.plan.paths.list {
 		if isNull(k.doc.Raw(n)) {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // parsePath reads keys with dots between, or as ["key"].
@@ -68,7 +69,7 @@ func target(text string) (place, error) {
 			return place{}, errors.New("this is the whole record: name a member of it")
 		}
 	}
-	return place{text, keys, jsondecode.AppendQuoted(nil, keys[0])}, nil
+	return place{text, keys, jsontext.AppendQuoted(nil, keys[0])}, nil
 }
 
 // place is one to read from, which the steps before must have left.
@@ -85,7 +86,7 @@ func (p *plan) place(text string) (place, error) {
 
 // expect returns an error where it is known that the record has no such member.
 func (p *plan) expect(name string) error {
-	if p.known == nil || slices.Contains(p.known, name) {
+	if p.leaves(name) {
 		return nil
 	}
 	return fmt.Errorf("%s is not among what the steps before left%s", name, suggest(name, p.known))

@@ -9,11 +9,11 @@ import (
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )
 
-// What the steps may make of one record, over which it fails: enough for every
+// How much the steps may make of one record before it fails: enough for every
 // honest one, and a bound on what a hostile one takes (INV-6).
 const (
 	growth = 16 << 20 // bytes, and
-	times  = 4        // that often the record's own length
+	times  = 4        // times the record's own length
 )
 
 var errNoObject = errors.New("the record is not an object")
@@ -118,8 +118,8 @@ func (s *scope) spend(n int) error {
 	return nil
 }
 
-// walk accounts for n bytes that are gone through once more for every level of
-// objects that they are in: quick for honest records, but not for 10,000 levels.
+// walk accounts for n bytes that are scanned again for every level of objects
+// that they are in: quick for honest records, but not for 10,000 levels.
 func (s *scope) walk(n int) error {
 	s.walked += n
 	if s.walked > 16*(growth+len(s.doc.Bytes())) {
@@ -166,8 +166,7 @@ func (s *scope) find(path jsondecode.Path) []byte {
 	return jsondecode.Lookup((*s.members())[i].Value, path[1:])
 }
 
-// put makes value the one at a, in the place of what is there, else behind all
-// that is.
+// put sets the value at a: in place of the one that is there, else at the end.
 func (s *scope) put(a *place, value []byte) error {
 	m := s.members()
 	i := s.index(a.keys[0])
@@ -243,7 +242,8 @@ func (r *record) dedupe(list *[]jsondecode.Member) {
 	*list = m[:kept]
 }
 
-// distinct is a quick look that never says yes wrongly.
+// distinct is a quick check that may miss but is never wrong: true means that
+// no two names are the same.
 func distinct(m []jsondecode.Member) bool {
 	var seen [4]uint64
 	for i := range m {

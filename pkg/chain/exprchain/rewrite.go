@@ -11,8 +11,8 @@ import (
 )
 
 // rewriter turns the operators of an expression into calls of this package's
-// functions, which know nil, unlike types and exact numbers. It keeps the first
-// error.
+// functions, which handle nil, unlike types and exact numbers. It keeps the
+// first error.
 type rewriter struct {
 	plan     *plan
 	strict   bool // comparing nil or unlike types is an error
@@ -114,7 +114,7 @@ func (w *rewriter) rewrite(n ast.Node) ast.Node {
 	return n
 }
 
-// parts rewrites the parts of what only holds values together.
+// parts rewrites the operands of nodes that only combine values.
 func (w *rewriter) parts(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.SliceNode:

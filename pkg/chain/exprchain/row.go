@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // column is a member of a select's result.
@@ -26,15 +26,17 @@ func (p *plan) addSelect(entries []string, at string) {
 	}
 	before := len(p.errs)
 	var columns []column
+	named := map[string]int{}
 	for i, entry := range entries {
 		c, err := p.column(entry)
-		if err == nil && slices.ContainsFunc(columns, func(o column) bool { return o.name == c.name }) {
+		if _, twice := named[c.name]; err == nil && twice {
 			err = fmt.Errorf("%s is there already: give it another name, as \"name: path\"", c.name)
 		}
 		if err != nil {
 			p.errs.addf(item(at, i), "%q: %w", entry, err)
 			continue
 		}
+		named[c.name] = len(columns)
 		columns = append(columns, c)
 	}
 	if len(p.errs) > before {
@@ -43,7 +45,7 @@ func (p *plan) addSelect(entries []string, at string) {
 		return
 	}
 	if !p.edited {
-		p.columns, p.selected = columns, at
+		p.columns, p.named, p.selected = columns, named, at
 		return
 	}
 	p.known = nil
@@ -79,7 +81,7 @@ func (p *plan) column(entry string) (column, error) {
 	if err != nil {
 		return column{}, err
 	}
-	return column{f, name, append(jsondecode.AppendQuoted(nil, name), ':')}, nil
+	return column{f, name, append(jsontext.AppendQuoted(nil, name), ':')}, nil
 }
 
 // row appends the record's row.
@@ -127,7 +129,7 @@ func (s *scope) appendValue(dst []byte, f source) []byte {
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10)
 	case string:
-		return jsondecode.AppendQuoted(dst, v)
+		return jsontext.AppendQuoted(dst, v)
 	case time.Time:
 		return v.AppendFormat(append(dst, '"'), time.RFC3339Nano+`"`)
 	}

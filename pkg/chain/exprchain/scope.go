@@ -82,6 +82,7 @@ const (
 	field              // of the record as it was edited
 	attribute
 	index
+	offset
 	nowhere // what the steps leave no member for
 )
 
@@ -95,6 +96,8 @@ func (s *scope) value(f source) any {
 		return jsondecode.Value(s.raw(f))
 	case attribute:
 		return s.values[f.n]
+	case offset:
+		return int(s.at.Offset)
 	default:
 		return int(s.at.Index)
 	}
@@ -105,7 +108,7 @@ func (s *scope) raw(f source) []byte {
 	if f.kind == member {
 		return s.doc.Raw(f.n)
 	}
-	return s.find(s.plan.fields[f.n])
+	return s.find(s.plan.fields.list[f.n])
 }
 
 // text is what a JSON string means, until the next call; false for other values.
@@ -156,7 +159,7 @@ func partition(key, name string) any {
 	return nil
 }
 
-// unescape undoes Hive's %XX; what is no escape stays.
+// unescape undoes Hive's %XX; text with a bad escape stays as it is.
 func unescape(s string) string {
 	if u, err := url.PathUnescape(s); err == nil {
 		return u

@@ -6,10 +6,10 @@ import (
 )
 
 // seeker finds the members that a list of sources names in an edited record. It
-// guesses that they are where they were in the last one. The few that are not are
-// searched for; more are found by one walk through the record, so that wide
-// records cost by their members and not by those times the sources. It belongs to
-// a worker.
+// guesses that each is where it was in the previous record. A few wrong guesses
+// are searched for one by one; more by one walk through the record, so that
+// wide records cost by their members and not by members times sources. It
+// belongs to a worker.
 type seeker struct {
 	names  []string       // of the members, each once
 	slots  map[string]int // of the names
@@ -43,7 +43,7 @@ func newSeeker(p *plan, sources []source) *seeker {
 	for _, f := range sources {
 		w := want{slot: -1}
 		if f.kind == field {
-			w.path = p.fields[f.n]
+			w.path = p.fields.list[f.n]
 		}
 		if len(w.path) > 0 {
 			name := w.path[0]

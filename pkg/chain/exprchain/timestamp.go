@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are the same on every machine that has none of its own
+	_ "time/tzdata" // zones for machines that have none of their own
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
 )

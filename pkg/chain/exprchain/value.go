@@ -12,6 +12,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 
 	"github.com/spate-go/spate/pkg/decode/jsondecode"
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // maker makes a value as JSON, which stays as long as the record.
@@ -84,11 +85,11 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, error) {
 	case jsondecode.Number:
 		return append(dst, v...), nil
 	case string:
-		return jsondecode.AppendQuoted(dst, v), nil
+		return jsontext.AppendQuoted(dst, v), nil
 	case time.Time:
 		return v.UTC().AppendFormat(dst, `"`+time.RFC3339Nano+`"`), nil
 	case time.Duration:
-		return jsondecode.AppendQuoted(dst, v.String()), nil
+		return jsontext.AppendQuoted(dst, v.String()), nil
 	case []any:
 		return appendArray(dst, v, depth)
 	case []int:
@@ -120,7 +121,7 @@ func appendMap(dst []byte, m map[string]any, depth int) (_ []byte, err error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(jsondecode.AppendQuoted(dst, name), ':')
+		dst = append(jsontext.AppendQuoted(dst, name), ':')
 		if dst, err = appendJSON(dst, m[name], depth+1); err != nil {
 			return dst, err
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Of an object that is a map from names to values, and no record.
+// With more members than this an object is a map from names to values, and not
+// a record.
 const manyMembers = 64
 
 // kinds are the kinds of values that were seen, null aside.
@@ -65,7 +66,7 @@ func (v *values) array() string {
 	return "Array(" + v.element.column(false) + ")"
 }
 
-// object is a tuple by names, or, where there are many of one kind, a map.
+// object is a tuple by names, or, if there are many, a map.
 func (v *values) object() string {
 	if len(v.names) == 0 {
 		return "Map(String, String)"

@@ -1,10 +1,10 @@
 // Package ddl suggests a table for JSON records: a CREATE TABLE whose columns
 // take every record that it was shown.
 //
-// It is a suggestion and no schema: what a sample does not show, such as a value
-// that is absent for the first time in a million records, it cannot know. So it
-// is generous where that costs little (integers have 32 bits at least) and names
-// what it left out.
+// It is a suggestion and not a schema: it cannot know what a sample does not
+// show, such as a value that is absent for the first time in a million records.
+// So it is generous where that costs little (integers have 32 bits at least)
+// and names what it left out.
 //
 // The law: the text depends on the records and their order alone.
 package ddl
@@ -23,10 +23,10 @@ const maxDepth = 6
 // Sample is what was seen of some records. Its zero value is empty.
 type Sample struct {
 	root   values
-	others int // records that are no objects
+	others int // records that are not objects
 }
 
-// Add looks at a record. One that is no JSON object is counted and left aside;
+// Add looks at a record. One that is not a JSON object is counted and skipped;
 // the error says so.
 func (s *Sample) Add(record []byte) error {
 	if text := bytes.TrimLeft(record, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(text) {

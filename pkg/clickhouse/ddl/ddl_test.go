@@ -121,7 +121,7 @@ func TestTheKeyIsWhatRepeatsAndTheTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"CREATE TABLE `a\\`b`\n", "ORDER BY (`level`, `region`, `at`)\n", "SETTINGS non_replicated_deduplication_window = 1000;\n"} {
+	for _, want := range []string{"CREATE TABLE `a\\`b`\n", "ORDER BY (`level`, `region`, `at`)\n", "SETTINGS non_replicated_deduplication_window = 10000;\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -34,8 +34,8 @@ func (i *integers) add(text string) bool {
 }
 
 // column is the type that holds them, with room: twice what was seen fits too,
-// where there is such a type. Of 32 bits at least, for numbers that count up
-// begin small.
+// where there is such a type. It has 32 bits at least, since numbers that count
+// up begin small.
 func (i *integers) column() string {
 	signed := i.min.Sign() < 0
 	for _, room := range []uint{1, 0} {
@@ -122,8 +122,8 @@ var (
 	timeText = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:([T ])\d\d:\d\d:\d\d(?:\.(\d+))?(Z|[+-]\d\d:\d\d)?)?$`)
 )
 
-// shapeOf is what s looks like; of a time also when, and its digits behind the
-// second.
+// shapeOf is what s looks like; of a time also when, and the digits of its
+// fraction.
 func shapeOf(s string) (is shape, at time.Time, digits int) {
 	if uuidText.MatchString(s) {
 		return id, at, 0

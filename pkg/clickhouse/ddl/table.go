@@ -10,12 +10,14 @@ import (
 	"strings"
 )
 
-// longestKey is how long names are that one looks for; longer ones are texts that
-// one reads.
+// longestKey is the length of names that people look up; longer ones are texts
+// that people read.
 const longestKey = 32
 
-// window is how many blocks a suggested table remembers.
-const window = 1000
+// window is how many parts a suggested table remembers: as many as a replicated
+// one does by itself, which holds hours of inserts where a unit comes again within
+// minutes.
+const window = 10_000
 
 // Table is the statement that makes a table of that name for the records.
 func (s *Sample) Table(name string) (string, error) {

@@ -10,10 +10,10 @@ import (
 
 // JSON writes the JSON Schema (draft 2020-12) of a configuration.
 //
-// It takes what Decode takes, but for three things: a key that is there without
-// a value, unless it is a section that needs none; variables, of which it sees no
-// more than that they are there; and text whose type reads it in a way of its
-// own. What only the whole file shows is left to whoever reads it.
+// It accepts what Decode accepts, except for three things: a key without a
+// value, unless it is a section that needs none; variables, of which it sees
+// only that they are there; and text that its type parses in its own way. What
+// only the whole file shows is left to whoever reads it.
 func JSON(t config.Type, notes Notes, title string) ([]byte, error) {
 	w := writer{notes}
 	root := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}}

@@ -32,8 +32,8 @@ type Notes map[string]Note
 //
 //	path | default | meaning
 //
-// where default may be - for none, or required. Of a section, one of: a, b may
-// come behind it. Empty lines and lines that begin with # are left out.
+// where default may be - for none, or required. In the note of a section, one
+// of: a, b may follow. Empty lines and lines that begin with # are left out.
 func ParseNotes(text string) (Notes, error) {
 	notes := Notes{}
 	for i, line := range strings.Split(text, "\n") {

@@ -19,16 +19,16 @@ type FunctionAPI interface {
 	Invoke(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
 
-// longest is how long one call may take. What is called answers in a second, or
-// in a few where a function is loaded first.
+// longest is how long one call may take. A function answers in a second, or in
+// a few if it has to be loaded first.
 const longest = time.Minute
 
-// Functions calls functions by way of Lambda.
+// Functions calls functions with Lambda.
 type Functions struct{ api FunctionAPI }
 
 var _ control.Invoker = (*Functions)(nil)
 
-// NewFunctions returns what calls functions by way of api.
+// NewFunctions returns Functions that calls them with api.
 func NewFunctions(api FunctionAPI) *Functions { return &Functions{api} }
 
 // Call invokes the function and waits for its answer.
@@ -56,8 +56,8 @@ func (f *Functions) invoke(ctx context.Context, function string, payload []byte,
 	return out, awsfailure.Classify(ctx, err, "invoke function "+function, nil)
 }
 
-// failed is the error that a function ended with. Lambda, and what runs a
-// function's code, speak in the function's place where it could not.
+// failed is the error that a function ended with. If the function could not
+// speak for itself, Lambda or its runtime did.
 func failed(function string, payload []byte) error {
 	var said struct {
 		Message string            `json:"errorMessage"`

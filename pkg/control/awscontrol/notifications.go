@@ -26,12 +26,12 @@ type RuleAPI interface {
 	DisableRule(context.Context, *eventbridge.DisableRuleInput, ...func(*eventbridge.Options)) (*eventbridge.DisableRuleOutput, error)
 }
 
-// Wiring is how a bucket is to tell an intake of new objects.
+// Wiring is how a bucket is to notify an intake of new objects.
 type Wiring struct {
 	Bucket, Prefix string
 	Queue          string // ARN of the intake's queue
-	Rule           string // of EventBridge, that leads to it; "": none does
-	Via            Via    // to disconnect: "" is by all ways
+	Rule           string // EventBridge rule that leads to it; "": none does
+	Via            Via    // for Disconnect, "" means both ways
 }
 
 func (w Wiring) entry() entry {
@@ -43,16 +43,16 @@ func (w Wiring) entry() entry {
 	return e
 }
 
-// Notifications are those of buckets. A bucket has one configuration, which is
-// read and written whole: what is not ours is written back as it was read, and
-// looked at again after. S3 offers no way to notice that somebody else writes at
-// the same moment.
+// Notifications reads and writes the notification configurations of buckets. A
+// bucket has one, which is read and written whole: what is not ours is written
+// back as it was read, and the result is read again to check it. S3 offers no
+// way to notice that somebody else writes at the same moment.
 type Notifications struct {
 	buckets NotificationAPI
 	rules   RuleAPI
 }
 
-// NewNotifications returns what wires buckets by way of these clients.
+// NewNotifications returns Notifications that uses these clients.
 func NewNotifications(b NotificationAPI, r RuleAPI) *Notifications { return &Notifications{b, r} }
 
 // Change is a configuration before and after.
@@ -62,7 +62,7 @@ type Change struct {
 	rule          turn
 }
 
-// turn is what becomes of the rule.
+// turn is what is done to the rule.
 type turn string
 
 const (
@@ -71,12 +71,12 @@ const (
 	off   turn = "off"
 )
 
-// Connect is what connects w's bucket; nothing is written yet. Where the bucket
-// has an entry of ours, it is taken over. *OverlapError where another is in the
-// way.
+// Connect returns the change that connects w's bucket; nothing is written yet.
+// An entry of ours that the bucket has already is taken over. *OverlapError if
+// another entry is in the way.
 //
-// A way by which the bucket tells the intake already stays: S3 takes minutes to
-// begin with another, and what comes by both is claimed once.
+// A way by which the bucket notifies the intake already stays: S3 takes minutes
+// to begin with another, and what comes both ways is claimed once.
 func (n *Notifications) Connect(ctx context.Context, w Wiring) (*Change, error) {
 	c, err := n.change(ctx, w)
 	if err != nil {
@@ -90,9 +90,9 @@ func (n *Notifications) Connect(ctx context.Context, w Wiring) (*Change, error) 
 	return c, connected(w, c.after)
 }
 
-// Disconnect is what takes our entry off w's bucket, and turns the rule off. That
-// the bucket tells EventBridge of its objects stays: others may rely on it. So
-// do what Change.Left names.
+// Disconnect returns the change that takes our entry off w's bucket and turns
+// the rule off. The bucket goes on notifying EventBridge, because others may
+// rely on it; and the entries that Change.Left names stay.
 func (n *Notifications) Disconnect(ctx context.Context, w Wiring) (*Change, error) {
 	c, err := n.change(ctx, w)
 	if err != nil {
@@ -121,10 +121,11 @@ func (n *Notifications) read(ctx context.Context, bucket string) (*s3.GetBucketN
 	return out, awsfailure.Classify(ctx, err, "read the notifications of bucket "+bucket, nil)
 }
 
-// None reports whether the bucket is as it should be.
+// None reports whether nothing is to change.
 func (c *Change) None() bool { return same(c.before, c.after) }
 
-// Lines say what changes, a + or - before each entry that does, and what stays.
+// Lines describe the configuration, one line per entry: + before one that is
+// added, - before one that goes, and the others as they stay.
 func (c *Change) Lines() []string {
 	before, after := texts(c.before), texts(c.after)
 	var lines []string
@@ -143,8 +144,8 @@ func (c *Change) Lines() []string {
 	return lines
 }
 
-// Left are the entries after the change by which the bucket tells the queue and
-// which are not ours, such as the one of a bucket that the stack's template made.
+// Left are the entries that still notify the queue after the change and are not
+// ours, such as the one of a bucket that the stack's template made.
 func (c *Change) Left() []string {
 	var left []string
 	for _, e := range entries(c.after) {
@@ -172,10 +173,10 @@ func same(a, b *s3.GetBucketNotificationConfigurationOutput) bool {
 		(a.EventBridgeConfiguration == nil) == (b.EventBridgeConfiguration == nil)
 }
 
-// errOverwritten is about somebody who wrote at the same moment.
+// errOverwritten: somebody else wrote at the same moment.
 var errOverwritten = errors.New("the configuration is not what was written: somebody else changes it: look at it, and try again")
 
-// Apply makes the change. A rule is on before its events come.
+// Apply makes the change. The rule is turned on before its events come.
 func (n *Notifications) Apply(ctx context.Context, c *Change) error {
 	if err := n.turn(ctx, c.Rule, c.rule); err != nil || c.None() {
 		return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure/awsfailure"
 	"github.com/spate-go/spate/pkg/finalizer"
 	"github.com/spate-go/spate/pkg/report"
+	"github.com/spate-go/spate/pkg/s3url"
 )
 
 // ReportAPI is the part of *s3.Client that Reports calls.
@@ -23,7 +23,7 @@ type ReportAPI interface {
 	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
 }
 
-// Reports are the reports under a prefix of a bucket.
+// Reports keeps the reports under a prefix of a bucket.
 type Reports struct {
 	api            ReportAPI
 	bucket, prefix string
@@ -36,15 +36,11 @@ var (
 
 // NewReports returns the reports under url, s3://bucket/prefix/.
 func NewReports(api ReportAPI, url string) (*Reports, error) {
-	path, ok := strings.CutPrefix(url, "s3://")
-	bucket, prefix, _ := strings.Cut(path, "/")
-	if !ok || bucket == "" {
-		return nil, fmt.Errorf("report URL %q is not of the form s3://bucket/prefix/", url)
+	to, err := s3url.ParseDir(url)
+	if err != nil {
+		return nil, fmt.Errorf("report URL %w", err)
 	}
-	if prefix != "" && !strings.HasSuffix(prefix, "/") {
-		prefix += "/"
-	}
-	return &Reports{api, bucket, prefix}, nil
+	return &Reports{api, to.Bucket, to.Prefix}, nil
 }
 
 // Put implements [finalizer.Reports].
@@ -72,8 +68,8 @@ func (r *Reports) Report(ctx context.Context, job string, run, generation int) (
 	return rep, nil
 }
 
-// read returns what an object holds. A body that breaks off is read again: the SDK
-// repeats a call only up to its headers.
+// read returns the content of an object. A body that breaks off is read again:
+// the SDK repeats a call only up to its headers.
 func (r *Reports) read(ctx context.Context, key string) ([]byte, error) {
 	const tries = 3 // as many as the SDK makes
 	for n := 1; ; n++ {

@@ -18,10 +18,11 @@ type StackAPI interface {
 	DescribeStacks(context.Context, *cloudformation.DescribeStacksInput, ...func(*cloudformation.Options)) (*cloudformation.DescribeStacksOutput, error)
 }
 
-// ErrNoStack is about a name that no stack of the account has in that region.
+// ErrNoStack says that the account has no stack of that name in the region.
 var ErrNoStack = errors.New("no such stack")
 
-// Find reads where the parts of the stack of that name are.
+// Find reads from CloudFormation where the parts of the named stack are.
+// ErrNoStack.
 func Find(ctx context.Context, api StackAPI, name string) (control.Stack, error) {
 	out, err := api.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if a, ok := awsfailure.AnswerOf(err); ok && a.Code == "ValidationError" && strings.Contains(a.Message, "does not exist") {

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
-// created is what an intake wants to be told.
+// created is the events that an intake is notified of.
 const created = "s3:ObjectCreated:*"
 
 // Via is the way by which a bucket's notifications reach an intake.
@@ -19,10 +19,10 @@ type Via string
 // The ways.
 const (
 	ViaQueue       Via = "s3"          // the bucket writes to the intake's queue
-	ViaEventBridge Via = "eventbridge" // it tells EventBridge, and the stack's rule the intake
+	ViaEventBridge Via = "eventbridge" // it notifies EventBridge, whose rule writes to the intake's queue
 )
 
-// entry is what notifies somebody, by whatever service.
+// entry is one target of a bucket's notifications, of whatever service.
 type entry struct {
 	id, service, target string
 	events              []types.Event
@@ -48,7 +48,8 @@ func joined(events []types.Event) string {
 	return strings.Join(names, " ")
 }
 
-// entries are all of a configuration but EventBridge, which has no filter.
+// entries are all the targets in a configuration but EventBridge, which has no
+// filter.
 func entries(c *s3.GetBucketNotificationConfigurationOutput) []entry {
 	var all []entry
 	for _, q := range c.QueueConfigurations {
@@ -63,7 +64,7 @@ func entries(c *s3.GetBucketNotificationConfigurationOutput) []entry {
 	return all
 }
 
-// rule is what a filter asks of a key's beginning or end; "" for nothing.
+// rule is what a filter requires a key to begin or end with; "": nothing.
 func rule(f *types.NotificationConfigurationFilter, name types.FilterRuleName) string {
 	if f == nil || f.Key == nil {
 		return ""
@@ -76,8 +77,8 @@ func rule(f *types.NotificationConfigurationFilter, name types.FilterRuleName) s
 	return ""
 }
 
-// overlaps reports whether S3 would refuse the two beside one another: there may
-// be a key and an event that are for both.
+// overlaps reports whether S3 would refuse to have both: some key and event may
+// match both.
 func (e entry) overlaps(o entry) bool {
 	begins := func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 	ends := func(a, b string) bool { return strings.HasSuffix(a, b) || strings.HasSuffix(b, a) }
@@ -88,13 +89,14 @@ func (e entry) overlaps(o entry) bool {
 		ends(rule(e.filter, types.FilterRuleNameSuffix), rule(o.filter, types.FilterRuleNameSuffix))
 }
 
-// covers reports whether e already tells o's target all that o would.
+// covers reports whether e already notifies o's target of everything that o
+// would.
 func (e entry) covers(o entry) bool {
 	return e.target == o.target && slices.Contains(e.events, created) && rule(e.filter, types.FilterRuleNameSuffix) == "" &&
 		strings.HasPrefix(rule(o.filter, types.FilterRuleNamePrefix), rule(e.filter, types.FilterRuleNamePrefix))
 }
 
-// meets reports whether one event may be of both types.
+// meets reports whether some event may match both types.
 func meets(a, b string) bool {
 	a, wildA := strings.CutSuffix(a, "*")
 	b, wildB := strings.CutSuffix(b, "*")
@@ -109,8 +111,8 @@ func meets(a, b string) bool {
 	return a == b
 }
 
-// OverlapError is about a bucket that tells somebody else of the same objects:
-// S3 takes no second entry for them.
+// OverlapError says that a bucket notifies somebody else of the same objects: S3
+// takes no second entry for them.
 type OverlapError struct {
 	Bucket string
 	Other  string // the entry, in words
@@ -121,9 +123,9 @@ func (e *OverlapError) Error() string {
 		"connect it --via eventbridge, or have that entry tell an SNS topic, and give the stack the topic as its NotificationTopicArn", e.Bucket, e.Other)
 }
 
-// connected puts w's entry into a configuration, unless another there says the
-// same, as that of a bucket that the stack's template made. Everything else stays
-// as it is.
+// connected puts w's entry into a configuration, unless another one there does
+// the same, such as the one of a bucket that the stack's template made.
+// Everything else stays as it is.
 func connected(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) error {
 	own := w.entry()
 	withoutOwn(w, c)
@@ -141,17 +143,18 @@ func connected(w Wiring, c *s3.GetBucketNotificationConfigurationOutput) error {
 	return nil
 }
 
-// ownID is what the ids of our entries begin with.
+// ownID is the prefix of our entries' ids.
 const ownID = "spate-"
 
-// id is that of the entry for w's queue: several stacks, of several accounts, may
-// be told by one bucket, and it takes no id twice.
+// id is the id of the entry for w's queue. One bucket may notify several
+// stacks, of several accounts, and takes no id twice.
 func (w Wiring) id() string {
 	arn := strings.Split(w.Queue, ":")
 	return ownID + strings.Join(arn[max(0, len(arn)-2):], "-")
 }
 
-// owns reports whether an entry is ours: to w's queue, and made here.
+// owns reports whether an entry is ours: it leads to w's queue and was made
+// here.
 func (w Wiring) owns(e entry) bool { return e.target == w.Queue && strings.HasPrefix(e.id, ownID) }
 
 // withoutOwn takes w's own entries off c.

@@ -1,8 +1,8 @@
-// Package decodetest is the suite that defines a decoder: every one runs it, and
-// what it does not ask is not promised.
+// Package decodetest is the suite that defines a decoder: every decoder runs
+// it, and what it does not check is not promised.
 //
-// It does not know what a record means: that a value is the right one is for the
-// decoder's own tests. Here a value only has to depend on its record alone.
+// It does not know what a record means: whether a value is the right one is for
+// the decoder's own tests. Here a value only has to depend on its record alone.
 package decodetest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// MaxError is the length that an error's text keeps within, however long its
-// record.
+// MaxError bounds the text of a decoder's error, in bytes, however long the
+// record is.
 const MaxError = 512
 
 // Harness is a decoder as the suite sees it.
 type Harness[T any] struct {
 	New func() decode.Decoder[T]
-	// Good are records that decode, of values that differ in every field.
+	// Good are records that decode, to values that differ in every field.
 	Good []string
 	// Bad are records that do not.
 	Bad []string
-	// Show writes all of a value that its user can get at.
+	// Show writes everything of a value that its user can access.
 	Show func(*T) string
 }
 
@@ -155,7 +155,7 @@ func (r *run[T]) errors() {
 		if r.judge(bad, d.Decode([]byte(bad), v)) == nil {
 			r.Errorf("%.100q: no error", bad)
 		}
-		// However long: behind its end, and all of it again and again.
+		// However long: more bytes after its end, and all of it many times.
 		for _, long := range []string{bad + strings.Repeat("x", 1<<16), strings.Repeat(bad, 1<<16/(1+len(bad)))} {
 			_ = r.judge(long, d.Decode([]byte(long), v))
 		}

@@ -86,8 +86,9 @@ func hashWord(h, w uint64) uint64 {
 }
 
 // wordOf is a key of up to 7 bytes as a number, the first byte lowest, and for
-// other keys a number that is none of those. So it is for those with a NUL, which
-// would count as no byte; there is none in a key as written.
+// other keys a number that is none of those. Keys with a NUL count among the
+// latter, since a NUL would look like a missing byte; a key as written has
+// none.
 func wordOf(key string) (w uint64) {
 	if len(key) > 7 || strings.IndexByte(key, 0) >= 0 {
 		return 1<<64 - 1
@@ -140,8 +141,8 @@ func (c *children) find(name []byte) *node {
 	return nil
 }
 
-// resembles reports whether a key as written, which names no child, may be one
-// for who does not mind case.
+// resembles reports whether a key as written, which names no child, may name
+// one if case is ignored.
 func (c *children) resembles(raw []byte) bool {
 	if c.list == nil {
 		return false

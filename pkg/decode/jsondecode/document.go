@@ -2,8 +2,8 @@ package jsondecode
 
 import "github.com/spate-go/spate/pkg/decode"
 
-// Document is a record of which only wanted members were looked up. Values are
-// kept as they are written, so numbers and strings go through untouched.
+// Document is a record in which only the wanted members were looked up. Values
+// are kept as written, so numbers and strings pass through unchanged.
 type Document struct {
 	bytes []byte
 	spans []span
@@ -33,8 +33,8 @@ func (d *Document) IsObject() bool {
 	return false
 }
 
-// Documents returns a decoder of documents with the members that paths lead
-// to; the empty path is the record itself. The whole record is checked, also
+// Documents returns a decoder of documents with the members that paths lead to;
+// the empty path is the record itself. The whole record is checked, including
 // what is not wanted.
 func Documents(o Options, paths ...Path) decode.Decoder[Document] {
 	d := &documents{options: o}

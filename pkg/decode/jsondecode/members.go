@@ -3,9 +3,11 @@ package jsondecode
 import (
 	"bytes"
 	"errors"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
-// ErrNoObject says that a path leads through a value that is no object.
+// ErrNoObject says that a path leads through a value that is not an object.
 var ErrNoObject = errors.New("it is no object")
 
 // Member is a member of an object.
@@ -15,9 +17,8 @@ type Member struct {
 }
 
 // Is reports whether m's key means name.
-func (m *Member) Is(name string) bool { return keyIs(m.Key[1:len(m.Key)-1], name) }
-
-func keyIs(raw []byte, name string) bool {
+func (m *Member) Is(name string) bool {
+	raw := m.Key[1 : len(m.Key)-1]
 	if !plain(raw) {
 		raw = appendUnquoted(nil, raw)
 	}
@@ -27,22 +28,17 @@ func keyIs(raw []byte, name string) bool {
 // AppendMembers appends the members of an object, which must be valid, in
 // their order. They are views of raw.
 func AppendMembers(dst []Member, raw []byte) []Member {
-	w := walk(raw)
-	for w.next() {
-		dst = append(dst, Member{raw[w.key:w.keyEnd:w.keyEnd], raw[w.value:w.end:w.end]})
+	for w := walk(raw); w.next(); {
+		dst = append(dst, w.Member)
 	}
 	return dst
 }
 
 // AppendElements appends the elements of an array, which must be valid.
 func AppendElements(dst [][]byte, raw []byte) [][]byte {
-	s := scanner{b: raw}
-	for i := s.space(s.space(0) + 1); raw[i] != ']'; {
-		end := s.skip(i)
-		dst = append(dst, raw[i:end:end])
-		if i = s.space(end); raw[i] == ',' {
-			i = s.space(i + 1)
-		}
+	w := jsontext.Elements(raw)
+	for e := w.Element(); e != nil; e = w.Element() {
+		dst = append(dst, e)
 	}
 	return dst
 }
@@ -52,13 +48,10 @@ func AppendElements(dst [][]byte, raw []byte) [][]byte {
 // last.
 func Lookup(raw []byte, p Path) []byte {
 	for _, key := range p {
-		if !isObject(raw) {
-			return nil
-		}
 		var found []byte
 		for w := walk(raw); w.next(); {
-			if w.is(key) {
-				found = raw[w.value:w.end:w.end]
+			if w.Is(key) {
+				found = w.Value
 			}
 		}
 		if raw = found; raw == nil {
@@ -77,19 +70,19 @@ func AppendWithout(dst, raw []byte, p Path) []byte {
 	}
 	dst = append(dst, '{')
 	for w := walk(raw); w.next(); {
-		if !w.is(p[0]) {
+		if !w.Is(p[0]) {
 			dst = w.appendValue(w.appendKey(dst))
 		} else if len(p) > 1 {
-			dst = AppendWithout(w.appendKey(dst), raw[w.value:w.end], p[1:])
+			dst = AppendWithout(w.appendKey(dst), w.Value, p[1:])
 		}
 	}
 	return append(dst, '}')
 }
 
-// AppendWith appends raw, a valid object, with value as the member that p
-// leads to: in the place of the one that is there, else behind the others.
-// Objects that are missing on the way, or null, are made. It fails with
-// ErrNoObject where p leads through another value.
+// AppendWith appends raw, a valid object, with value as the member that p leads
+// to: in place of the one that is there, else after the others. Objects that
+// are missing on the way, or null, are made. It fails with ErrNoObject where p
+// leads through another value.
 func AppendWith(dst, raw []byte, p Path, value []byte) ([]byte, error) {
 	if !isObject(raw) {
 		return dst, ErrNoObject
@@ -97,7 +90,7 @@ func AppendWith(dst, raw []byte, p Path, value []byte) ([]byte, error) {
 	old, done := Lookup(raw, p[:1]), false
 	dst = append(dst, '{')
 	for w := walk(raw); w.next(); {
-		if !w.is(p[0]) {
+		if !w.Is(p[0]) {
 			dst = w.appendValue(w.appendKey(dst))
 			continue
 		}
@@ -115,7 +108,7 @@ func AppendWith(dst, raw []byte, p Path, value []byte) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = appendMade(append(AppendQuoted(dst, p[0]), ':'), nil, p[1:], value); err != nil {
+		if dst, err = appendMade(append(jsontext.AppendQuoted(dst, p[0]), ':'), nil, p[1:], value); err != nil {
 			return dst, err
 		}
 	}
@@ -140,75 +133,28 @@ func isObject(raw []byte) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-// walker goes through the members of a valid object. The offsets are of the
-// member at hand.
+// walker goes through the members of a valid object, and has the one at hand.
 type walker struct {
-	s           scanner
-	i           int // of what comes next
-	key, keyEnd int
-	value, end  int
+	Member
+	object jsontext.Walker
 }
 
-func walk(raw []byte) walker {
-	w := walker{s: scanner{b: raw}}
-	w.i = w.s.space(w.s.space(0) + 1)
-	return w
-}
+func walk(raw []byte) walker { return walker{object: jsontext.Members(raw)} }
 
 func (w *walker) next() bool {
-	s := &w.s
-	if s.b[w.i] == '}' {
-		return false
-	}
-	w.key, w.keyEnd = w.i, s.str(w.i+1)
-	w.value = s.space(s.space(w.keyEnd) + 1)
-	w.end = s.skip(w.value)
-	if w.i = s.space(w.end); s.b[w.i] == ',' {
-		w.i = s.space(w.i + 1)
-	}
-	return true
+	w.Key, w.Value = w.object.Member()
+	return w.Value != nil
 }
-
-func (w *walker) is(name string) bool { return keyIs(w.s.b[w.key+1:w.keyEnd-1], name) }
 
 // appendKey appends the key with its colon, and a comma before where one is due.
 func (w *walker) appendKey(dst []byte) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	return append(append(dst, w.s.b[w.key:w.keyEnd]...), ':')
+	return append(append(dst, w.Key...), ':')
 }
 
-func (w *walker) appendValue(dst []byte) []byte { return append(dst, w.s.b[w.value:w.end]...) }
-
-// skip returns the end of the value at i of a valid text.
-func (s *scanner) skip(i int) int {
-	b := s.b
-	switch b[i] {
-	case '"':
-		return s.str(i + 1)
-	case '{', '[':
-	default: // a number or a word ends where something else begins
-		for i++; i < len(b) && b[i] > ' ' && b[i] != ',' && b[i] != '}' && b[i] != ']'; {
-			i++
-		}
-		return i
-	}
-	for depth := 0; ; {
-		switch b[i] {
-		case '"':
-			i = s.str(i + 1)
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-}
+func (w *walker) appendValue(dst []byte) []byte { return append(dst, w.Value...) }
 
 // Plain reports whether m's key is written as it is meant.
 func (m *Member) Plain() bool { return plain(m.Key[1 : len(m.Key)-1]) }

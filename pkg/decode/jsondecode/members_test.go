@@ -122,25 +122,3 @@ func generic(t *testing.T, raw []byte) (v any) {
 	}
 	return v
 }
-
-func FuzzAppendQuoted(f *testing.F) {
-	for _, s := range []string{"", "a", "é\"\\\n\r\t\x00\x1f", "\xff", "a\xe2\x80", "\u2028<&>", "\xf0\x9f\x98\x80"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got := jsondecode.AppendQuoted([]byte("x"), s)[1:]
-		if want := jsondecode.AppendQuoted(nil, []byte(s)); !bytes.Equal(got, want) {
-			t.Errorf("%q: %s as a string, %s as bytes", s, got, want)
-		}
-		var back string
-		if err := json.Unmarshal(got, &back); err != nil || back != string([]rune(s)) {
-			t.Errorf("%q is quoted %s: %q, %v", s, got, back, err)
-		}
-	})
-}
-
-func TestAppendQuotedEscapesOnlyWhatItMust(t *testing.T) {
-	if got := string(jsondecode.AppendQuoted(nil, "</é\u2028\x7f>\n\x01")); got != "\"</é\u2028\x7f>\\n\\u0001\"" {
-		t.Errorf("got %s", got)
-	}
-}

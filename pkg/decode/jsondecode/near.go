@@ -7,8 +7,8 @@ const (
 	nearAfter  = 20
 )
 
-// near shows the record around at, in at most 80 bytes of which no more than
-// 32 are the record's: an error is no place for a record's data.
+// near shows the record around at, in at most 80 bytes of which no more than 32
+// are the record's: a record's data does not belong into an error.
 func near(b []byte, at int) string {
 	from, to := max(at-nearBefore, 0), min(at+nearAfter, len(b))
 	q := fmt.Sprintf(", near %q", b[from:to])

@@ -33,15 +33,15 @@ type seen struct {
 	child      *node
 }
 
-// Bounds on what is kept of keys, and on how often they are kept anew for records
-// that are all unlike.
+// Bounds on how many keys are kept, and on how often they are replaced for
+// records that are all different.
 const (
 	maxSeen    = 64
 	maxLearned = 1024
 )
 
-// guess looks whether b begins with the key that member k had before. It returns
-// the key's child and the offset behind its colon, or 0.
+// guess looks whether b begins with the key that member k had before. It
+// returns the key's child and the offset after its colon, or 0.
 func (n *node) guess(k int, b []byte) (c *node, end int) {
 	if n == nil || k >= len(n.seen) {
 		return nil, 0

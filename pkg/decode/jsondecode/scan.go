@@ -163,7 +163,7 @@ func (s *scanner) find(i, k int, n *node) (colon int, c *node) {
 	return i, c
 }
 
-// name scans the key whose first byte is at i and returns the offset behind its
+// name scans the key whose first byte is at i and returns the offset after its
 // closing quote, or -1, and the child of n that it names.
 func (s *scanner) name(i int, n *node) (end int, c *node) {
 	if i+8 <= len(s.b) {
@@ -231,14 +231,14 @@ const (
 
 // special has the high bit set in the first byte of x that is a quote, a
 // backslash or below 0x20; bits above the first are not to be trusted. With bit
-// 1 turned, the quote is the first byte behind those below 0x20, so that one
+// 1 turned, the quote is the next byte after those below 0x20, so that one
 // comparison finds both.
 func special(x uint64) uint64 {
 	c, e := x^ones*0x02, x^ones*'\\'
 	return ((c-ones*0x21)&^c | (e-ones)&^e) & highs
 }
 
-// str scans the string whose first byte is at i and returns the offset behind
+// str scans the string whose first byte is at i and returns the offset after
 // its closing quote.
 func (s *scanner) str(i int) int {
 	b := s.b
@@ -320,8 +320,8 @@ func (s *scanner) number(i int) int {
 	return i
 }
 
-// noDigits has the high bit set in the first byte of x that is no digit; bits
-// above it are not to be trusted.
+// noDigits has the high bit set in the first byte of x that is not a digit;
+// bits above it are not to be trusted.
 func noDigits(x uint64) uint64 {
 	x ^= ones * '0'
 	return (x + ones*(0x80-10) | x) & highs

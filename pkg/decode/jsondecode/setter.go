@@ -162,7 +162,7 @@ func setStrings(t *texts, p unsafe.Pointer, v written) bool {
 	t.list = t.list[:0]
 	s := scanner{b: raw}
 	for i := s.space(1); raw[i] != ']'; {
-		end := s.skip(i)
+		end := s.value(i, nil, 0)
 		var text string
 		if !setString(t, unsafe.Pointer(&text), written{raw[i:end], s.plain}) {
 			return false

@@ -3,7 +3,7 @@
 //
 // Both take exactly the texts that encoding/json takes: one value and nothing
 // after it, nested at most 10,000 deep. Bytes in strings that are not UTF-8 are
-// no error; they are U+FFFD in values and stay what they are in raw ones.
+// not an error; they become U+FFFD in values and are kept in raw ones.
 //
 // # Numbers
 //
@@ -81,8 +81,8 @@ type typed[T any] struct {
 }
 
 func (d *typed[T]) Decode(b []byte, v *T) error {
-	// All of an earlier value goes: the library would reuse its slices, maps
-	// and what its pointers lead to.
+	// Nothing of an earlier value may stay: the library would reuse its slices,
+	// maps and what its pointers lead to.
 	var zero T
 	*v = zero
 	if d.plan == nil || !d.planned(b, unsafe.Pointer(v)) {

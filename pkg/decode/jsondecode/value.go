@@ -3,8 +3,9 @@ package jsondecode
 import (
 	"bytes"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/spate-go/spate/pkg/jsontext"
 )
 
 // Value makes a Go value of a JSON value as written, which must be valid: nil,
@@ -13,8 +14,8 @@ import (
 // float64's range, is a Number. The value refers to nothing of raw.
 func Value(raw []byte) any { return value(raw, false) }
 
-// ExactValue is Value, but for a fraction that no float64 is: that is a Number
-// too.
+// ExactValue is Value, except that a fraction that no float64 equals is a
+// Number too.
 func ExactValue(raw []byte) any { return value(raw, true) }
 
 func value(raw []byte, exact bool) any {
@@ -39,7 +40,7 @@ func numeric(raw []byte, exact bool) any {
 	if n, ok := Int(raw); ok {
 		return n
 	}
-	// An underflow is no error of ParseFloat.
+	// ParseFloat does not report an underflow.
 	if bytes.ContainsAny(raw, ".eE") {
 		f, err := strconv.ParseFloat(string(raw), 64)
 		if err == nil && (f != 0 || zero(raw)) && !(exact && CompareFloat(raw, f) != 0) {
@@ -112,7 +113,8 @@ func element(s *scanner, i int, exact bool) (any, int) {
 }
 
 // Text is the string that a JSON string means, quotes included in raw. As with
-// encoding/json, what is no UTF-8 and half a surrogate pair become U+FFFD.
+// encoding/json, bytes that are not UTF-8 and unpaired surrogates become
+// U+FFFD.
 func Text(raw []byte) string { return string(AppendText(nil, raw)) }
 
 // AppendText appends the string that a JSON string means.
@@ -126,57 +128,15 @@ func AppendText(dst, raw []byte) []byte {
 
 // appendUnquoted appends what the inside of a valid JSON string means.
 func appendUnquoted(dst, raw []byte) []byte {
-	for len(raw) > 0 {
-		switch c := raw[0]; {
-		case c == '\\':
-			dst, raw = appendEscape(dst, raw)
-		case c < utf8.RuneSelf:
-			dst, raw = append(dst, c), raw[1:]
-		default:
-			r, n := utf8.DecodeRune(raw)
-			dst, raw = utf8.AppendRune(dst, r), raw[n:]
-		}
+	start := len(dst)
+	dst, _ = jsontext.AppendUnescaped(dst, raw)
+	end := len(dst)
+	if utf8.Valid(dst[start:]) {
+		return dst
 	}
-	return dst
-}
-
-// appendEscape appends what the escape that raw begins with means, and returns
-// the rest of raw.
-func appendEscape(dst, raw []byte) (meant, rest []byte) {
-	switch c := raw[1]; c {
-	case 'b':
-		return append(dst, '\b'), raw[2:]
-	case 'f':
-		return append(dst, '\f'), raw[2:]
-	case 'n':
-		return append(dst, '\n'), raw[2:]
-	case 'r':
-		return append(dst, '\r'), raw[2:]
-	case 't':
-		return append(dst, '\t'), raw[2:]
-	case 'u':
-		r := hex4(raw)
-		raw = raw[6:]
-		if utf16.IsSurrogate(r) {
-			pair := utf16.DecodeRune(r, hex4(raw))
-			if r = pair; pair != utf8.RuneError {
-				raw = raw[6:]
-			}
-		}
-		return utf8.AppendRune(dst, r), raw
-	default:
-		return append(dst, c), raw[2:]
+	for kept := dst[start:]; len(kept) > 0; {
+		r, n := utf8.DecodeRune(kept)
+		dst, kept = utf8.AppendRune(dst, r), kept[n:]
 	}
-}
-
-// hex4 reads \uXXXX, or returns -1.
-func hex4(raw []byte) rune {
-	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
-	if err != nil {
-		return -1
-	}
-	return rune(n)
+	return append(dst[:start], dst[end:]...)
 }

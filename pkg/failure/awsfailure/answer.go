@@ -11,16 +11,16 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Answer is a service's answer that grants nothing.
+// Answer is a service's error response.
 type Answer struct {
-	Status  int    // of HTTP; 400 or 500, by whose fault it is, where only the code is known
-	Code    string // without what SQS and others put before it; "" where the answer has none
+	Status  int    // of HTTP; if only the code is known, 400 for the client's fault and 500 for the service's
+	Code    string // without the prefix that SQS gives it; "" if there is none
 	Message string
-	Region  string // that S3 says the bucket is in; "" elsewhere
+	Region  string // of the bucket, as S3 says; "" otherwise
 }
 
-// AnswerOf returns the answer that err is about, if there was one. An error under
-// a status of success is none: it broke off on the way.
+// AnswerOf returns the error response that err is about, if there was one. An
+// error with a success status is not: the response broke off on its way.
 func AnswerOf(err error) (Answer, bool) {
 	var a Answer
 	api, coded := errors.AsType[smithy.APIError](err)
@@ -45,21 +45,21 @@ func AnswerOf(err error) (Answer, bool) {
 
 var expecting = regexp.MustCompile(`expecting '([a-z0-9-]+)'`)
 
-// Kind is what an answer says, in whatever words its service has for it.
+// Kind is what an error response means, however its service words it.
 type Kind int
 
 // The kinds of answers.
 const (
 	Other        Kind = iota // nothing that services have in common
-	Passing                  // load, a clock, an expired token, a fault of theirs
+	Transient                // load, clock skew, an expired token, a fault of the service
 	Refused                  // by a policy
-	Unidentified             // the credentials are not taken
+	Unidentified             // the credentials are not accepted
 	KeyUnusable              // of KMS: disabled, deleted, of another kind
-	Absent                   // the bucket, queue, table or function, or by a bare 404 anything
+	Absent                   // the bucket, queue, table or function; with a bare 404, anything
 	Elsewhere                // in another region
 )
 
-// Kind tells it by the code where that says more than the status.
+// Kind goes by the code where it says more than the status.
 func (a Answer) Kind() Kind {
 	code := strings.TrimSuffix(strings.TrimSuffix(a.Code, "Exception"), "Error")
 	if k := byCode(code); k != Other {
@@ -74,16 +74,16 @@ func (a Answer) Kind() Kind {
 		return Elsewhere
 	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusConflict,
 		http.StatusTemporaryRedirect: // a new bucket, whose name has not spread yet
-		return Passing
+		return Transient
 	}
 	if a.Status >= http.StatusInternalServerError {
-		return Passing
+		return Transient
 	}
 	return Other
 }
 
-// byCode tells the kind by a code, which comes without the Exception or Error
-// that some services put behind it.
+// byCode is the kind of a code, given without the Exception or Error that some
+// services append.
 func byCode(code string) Kind {
 	switch code {
 	case "ExpiredToken", "TokenRefreshRequired", "RequestExpired", "RequestTimeTooSkewed", "RequestTimeout",
@@ -92,7 +92,7 @@ func byCode(code string) Kind {
 		"KMS.Throttling", "KmsThrottled", "KMSThrottling", "EC2Throttled", "PriorRequestNotComplete",
 		"OperationAborted", "ResourceConflict", "ResourceInUse", "TransactionConflict", "TransactionInProgress", "ReplicatedWriteConflict",
 		"IncompleteBody", "InternalServer", "Internal", "InternalFailure", "ServiceUnavailable", "Service":
-		return Passing
+		return Transient
 	case "AccessDenied", "UnauthorizedOperation", "NotAuthorized", "Authorization", "OptInRequired",
 		"KMSAccessDenied", "KmsAccessDenied", "KMS.AccessDenied":
 		return Refused
@@ -110,10 +110,10 @@ func byCode(code string) Kind {
 	return Other
 }
 
-// Mark is the verdict where a driver has none of its own.
+// Mark is the verdict that all services share.
 func (a Answer) Mark() Mark {
 	switch a.Kind() {
-	case Passing:
+	case Transient:
 		return Again()
 	case Refused:
 		return Denied(a.permission())
@@ -133,10 +133,10 @@ func (a Answer) Mark() Mark {
 	return Unknown()
 }
 
-// How a policy's refusal names what it would have had to allow.
+// How a denial names the action that no policy allows.
 var unauthorized = regexp.MustCompile(`not authorized to perform: (\S+)(?: on resource: ["']?([^\s"']+))?`)
 
-// permission says what a refusal wants.
+// permission says which permission is missing.
 func (a Answer) permission() string {
 	if key, ok := a.KMS(); ok {
 		return "allow the use of " + cmp.Or(key, "the KMS key")
@@ -151,8 +151,8 @@ func (a Answer) permission() string {
 	return "allow " + m[1] + " on " + m[2]
 }
 
-// How a service words that it was the key it might not use: as a policy's
-// decision, or in KMS's own words.
+// How a service says that it may not use the key: as a policy's decision, or in
+// KMS's own words.
 var kmsDenied = regexp.MustCompile(`kms:[A-Z]|KMS key|ciphertext`)
 
 var kmsKey = regexp.MustCompile(`arn:aws[a-z-]*:kms:[A-Za-z0-9:/_-]+`)

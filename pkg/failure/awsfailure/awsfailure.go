@@ -1,12 +1,12 @@
-// Package awsfailure says what an error of the AWS SDK means for a job: it holds
-// what S3, SQS, DynamoDB and Lambda have in common. What a code means to one
-// service, or to one call, that service's driver lays on top as a Table.
+// Package awsfailure classifies errors of the AWS SDK: it holds what S3, SQS,
+// DynamoDB and Lambda have in common. What a code means to one service, or to
+// one call, that service's driver adds as a Table.
 //
-// It neither repeats a call nor logs one.
+// It neither retries a call nor logs one.
 //
 // The law: only what would fail every unit alike, identity and configuration,
-// becomes a Job failure; what may pass by itself is Transient, and what nobody
-// knows a Unit failure, so that the unknown goes back to the feed.
+// becomes a Job failure; what may pass by itself is Transient; and anything
+// unknown is a Unit failure, so that it goes back to the feed.
 package awsfailure
 
 import (
@@ -36,30 +36,32 @@ type Mark struct {
 	Hint   string
 }
 
-// Again is the verdict on what may pass by itself.
+// Again marks what may pass by itself.
 func Again() Mark { return Mark{failure.Transient, failure.RetriesExhausted, ""} }
 
-// Unknown is the verdict on what nobody knows.
+// Unknown marks what is not recognised.
 func Unknown() Mark { return Mark{failure.Unit, failure.RetriesExhausted, ""} }
 
-// Denied and Config are verdicts that stop a job.
+// Denied marks what stops a job for lack of a permission or of credentials.
 func Denied(hint string) Mark { return Mark{failure.Job, failure.Denied, hint} }
+
+// Config marks what stops a job for a fault of its configuration.
 func Config(hint string) Mark { return Mark{failure.Job, failure.Config, hint} }
 
-// On marks err, which call, a verb and what it acts on, failed by.
-func (m Mark) On(call string, err error) error {
+// Wrap returns err marked, after call: a verb and what it acts on.
+func (m Mark) Wrap(call string, err error) error {
 	if m.Hint != "" {
 		return failure.Errorf(m.Scope, m.Reason, "%s: %w: %s", call, err, m.Hint)
 	}
 	return failure.Errorf(m.Scope, m.Reason, "%s: %w", call, err)
 }
 
-// Table is a driver's verdict on an answer that grants nothing. What it has no
-// opinion of its own on it leaves to [Answer.Mark].
+// Table is a driver's own verdict on an error response. Where it has none, it
+// defers to [Answer.Mark].
 type Table func(Answer) Mark
 
-// Classify marks err, which the call failed by. nil for a table is that of
-// [Answer.Mark]. Once ctx has ended it gives the error of ctx, bare: a stop is
+// Classify marks err, which call failed with; nil stays nil. A nil table means
+// [Answer.Mark]. Once ctx has ended it returns ctx's error, unmarked: a stop is
 // nobody's fault.
 func Classify(ctx context.Context, err error, call string, table Table) error {
 	if err == nil {
@@ -70,18 +72,18 @@ func Classify(ctx context.Context, err error, call string, table Table) error {
 	}
 	// Getting credentials makes calls of its own, whose answers are not the service's.
 	if strings.Contains(err.Error(), "get identity: ") {
-		return identity(err).On(call, err)
+		return identity(err).Wrap(call, err)
 	}
 	if untrusted(err) {
-		return Denied("TLS with the endpoint fails: check its URL and certificate, or set AWS_CA_BUNDLE").On(call, err)
+		return Denied("TLS with the endpoint fails: check its URL and certificate, or set AWS_CA_BUNDLE").Wrap(call, err)
 	}
 	if a, ok := AnswerOf(err); ok {
 		if table == nil {
 			table = Answer.Mark
 		}
-		return table(a).On(call, err)
+		return table(a).Wrap(call, err)
 	}
-	return unanswered(err).On(call, err)
+	return unanswered(err).Wrap(call, err)
 }
 
 // unanswered judges a call that no service refused.
@@ -107,15 +109,15 @@ func sent(err error) bool {
 	if _, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return true
 	}
-	if strings.Contains(err.Error(), "checksum validation failed") { // of SQS, of what was answered well
+	if strings.Contains(err.Error(), "checksum validation failed") { // SQS, about a successful response
 		return true
 	}
-	_, ok := errors.AsType[net.Error](err) // no answer from a name server is one, and so is a deadline
+	_, ok := errors.AsType[net.Error](err) // a failed name lookup is one, and so is a timeout
 	return ok
 }
 
-// lasting are the alerts of a peer that would say the same at the next try. The
-// others, like a record that arrived damaged, may pass.
+// lasting matches the alerts of a peer that would repeat them at the next try.
+// Others, such as that of a damaged record, may pass.
 var lasting = regexp.MustCompile("remote error: tls: .*(certificate|protocol version|handshake failure)")
 
 // untrusted reports whether TLS failed in a way that lasts.

@@ -16,8 +16,8 @@ var bodies = []subtest{
 	{"large bodies arrive whole, also many in one call", carriesLarge},
 }
 
-// carriesJSON leaves out what an encoder of descriptors escapes because queues
-// refuse it raw: control characters, U+FFFE and U+FFFF. They come escaped.
+// carriesJSON leaves out what the encoder of descriptors escapes because queues
+// refuse it raw: control characters, U+FFFE and U+FFFF.
 func carriesJSON(t *testing.T, h Harness) {
 	f, got := h.Open(t, 4), &log{}
 	var every strings.Builder

@@ -133,8 +133,8 @@ func dies(t *testing.T, h Harness) {
 	}
 }
 
-// soleDeadLetter looks until it sees one: a look whose answer was lost hides
-// what it looked at from the next for a while.
+// soleDeadLetter looks until it sees one: if the answer to a look was lost, the
+// dead letter is hidden from the next looks for a while.
 func (h Harness) soleDeadLetter(t *testing.T, f Feed) feed.DeadLetter {
 	t.Helper()
 	var dead []feed.DeadLetter

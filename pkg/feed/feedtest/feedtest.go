@@ -1,6 +1,6 @@
-// Package feedtest is the contract of package feed as a test suite. Every
-// driver runs it; what a driver cannot do, or does only roughly, it says in its
-// Harness, as data.
+// Package feedtest is the contract of package feed as a test suite. Every driver
+// runs it; its Harness says, as data, what the driver cannot do or does only
+// roughly.
 package feedtest
 
 import (
@@ -29,8 +29,8 @@ type Harness struct {
 	// Open returns an empty feed that gives a message up after limit deliveries.
 	// It cleans up by t.Cleanup.
 	Open func(t *testing.T, limit int) Feed
-	// Bubble runs the body of a subtest; nil: as it is. A driver that knows no
-	// clock but the process's passes synctest.Test.
+	// Bubble runs the body of a subtest; nil calls it. A driver that uses no clock
+	// but the process's own passes synctest.Test.
 	Bubble func(t *testing.T, body func(*testing.T))
 
 	Wait  time.Duration // for what must happen; 0: 10 s
@@ -41,8 +41,8 @@ type Harness struct {
 	// Lease is the time after which a delivery that is not extended comes
 	// again; 0: Delivery.Extend is nil.
 	Lease time.Duration
-	// Capacity is the number of waiting messages at which Send waits; 0: no
-	// bound that a test could reach.
+	// Capacity is the number of waiting messages at which Send blocks; 0: more than
+	// a test could send.
 	Capacity int
 
 	ExtraReceives   int  // how much too high Receives may be
@@ -145,8 +145,9 @@ func (h Harness) eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// settles waits for the depth to be as wanted. Messages that wait out a delay
-// may be counted as in flight: both are taken together.
+// settles waits for the depth to be as wanted. ready and held are compared as
+// one sum, because a message that waits out a delay may be counted as in
+// flight.
 func (h Harness) settles(t *testing.T, f Feed, ready, held, dead int) {
 	t.Helper()
 	var got feed.Depth

@@ -1,13 +1,13 @@
 // Package memfeed is the feed of a job that runs in one process. Its messages
-// are lost with the process; what they stood for is open in the ledger.
+// are lost with the process; the units that they carried are open in the ledger.
 //
-// It is bounded: Send waits while as many messages, or bytes of them, wait as
-// the options allow. A message that failed comes back without asking for room,
+// It is bounded: Send blocks while as many messages, or bytes of them, are waiting
+// as the options allow. A message that failed comes back without asking for room,
 // so no delivery ever waits for a sender; and it counts while it waits, so what
 // is held is bounded by the options and the number of deliveries at work.
 //
-// Jobs take turns. Within a job messages come in the order in which they became
-// due.
+// Jobs take turns. Within a job, messages are delivered in the order in which they
+// became due.
 package memfeed
 
 import (
@@ -27,19 +27,19 @@ import (
 
 var _ feed.Sender = (*Feed)(nil)
 
-// ErrStopped is what Send gives once nothing will be delivered any more.
+// ErrStopped is what Send returns once nothing will be delivered any more.
 var ErrStopped = errors.New("feed is stopped")
 
 // Options tune a Feed. The zero value is usable.
 type Options struct {
 	Cap           int   // deliveries after which a message is given up; 0: 10
-	Capacity      int   // messages that wait; 0: 1024
-	CapacityBytes int64 // bytes of them; 0: 16 MiB. One message alone may be larger
-	// DeadBytes bounds the dead letters that are kept to be looked at; later
-	// ones are only counted. 0: 64 MiB.
+	Capacity      int   // messages that may wait; 0: 1024
+	CapacityBytes int64 // bytes of their bodies; 0: 16 MiB. One message alone may be larger
+	// DeadBytes bounds the bodies of the dead letters that are kept for inspection;
+	// later ones are only counted. 0: 64 MiB.
 	DeadBytes int64
-	Log       *slog.Logger     // of panics; nil: nothing is logged
-	Metrics   *metric.Registry // nil: none
+	Log       *slog.Logger     // for handlers that panic; nil: nothing is logged
+	Metrics   *metric.Registry // nil: nothing is measured
 	Labels    []metric.Label   // of the metrics
 }
 
@@ -155,8 +155,8 @@ func (f *Feed) Depth() feed.Depth {
 	return feed.Depth{Ready: f.ready.n, Delayed: f.delayed.Len(), InFlight: f.inFlight, Dead: f.deadCount}
 }
 
-// DeadLetters yields the messages given up, in that order, as far as DeadBytes
-// kept them.
+// DeadLetters yields the messages that were given up, oldest first, as far as
+// DeadBytes kept them.
 func (f *Feed) DeadLetters(yield func(feed.DeadLetter) bool) {
 	f.mu.Lock()
 	dead := slices.Clone(f.dead)

@@ -237,7 +237,7 @@ func TestBodiesAreTheFeedsOwn(t *testing.T) {
 	})
 }
 
-func TestMetrics(t *testing.T) {
+func TestEveryDeliveryIsCountedByItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r metric.Registry
 		f := memfeed.New(memfeed.Options{Cap: 2, Metrics: &r, Labels: []metric.Label{{Name: "pipeline", Value: "p"}}})

@@ -2,29 +2,17 @@ package memfeed
 
 import "github.com/spate-go/spate/pkg/metric"
 
-// Names of the metrics.
-const (
-	metricPublished    = "spate_feed_units_published_total"
-	metricReceived     = "spate_feed_units_received_total"
-	metricAcknowledged = "spate_feed_units_acknowledged_total"
-	metricFailed       = "spate_feed_units_failed_total"
-	metricDead         = "spate_feed_dead_letter_units"
-)
-
 type meters struct {
 	published, received, acknowledged, failed, dead *metric.Value
 }
 
 func newMeters(o Options) meters {
-	r := o.Metrics
-	if r == nil {
-		r = &metric.Registry{} // counts that nobody gathers
-	}
+	r := o.Metrics // may be nil
 	return meters{
-		published:    r.Counter(metricPublished, o.Labels...),
-		received:     r.Counter(metricReceived, o.Labels...),
-		acknowledged: r.Counter(metricAcknowledged, o.Labels...),
-		failed:       r.Counter(metricFailed, o.Labels...),
-		dead:         r.Gauge(metricDead, o.Labels...),
+		published:    r.Counter(metric.FeedUnitsPublished, o.Labels...),
+		received:     r.Counter(metric.FeedUnitsReceived, o.Labels...),
+		acknowledged: r.Counter(metric.FeedUnitsAcknowledged, o.Labels...),
+		failed:       r.Counter(metric.FeedUnitsFailed, o.Labels...),
+		dead:         r.Gauge(metric.FeedDeadLetterUnits, o.Labels...),
 	}
 }

@@ -55,8 +55,8 @@ func (t *turns) pop() *entry {
 	return e
 }
 
-// schedule is a heap of what is delayed: what is due first on top, of two that
-// are due at once the one that failed first.
+// schedule is a heap of the delayed messages: what is due first on top and, of
+// two that are due at once, the one that failed first.
 type schedule []*entry
 
 func (s schedule) Len() int { return len(s) }

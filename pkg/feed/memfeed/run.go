@@ -29,7 +29,7 @@ func (f *Feed) Run(ctx context.Context, n int, h feed.Handler) error {
 	return ctx.Err()
 }
 
-// next waits for a message; nil when there is to be no other delivery.
+// next waits for a message; nil when deliveries are over.
 func (f *Feed) next(ctx context.Context) *entry {
 	for {
 		e, changed, due := f.take(ctx)
@@ -122,7 +122,7 @@ func (f *Feed) handBack(e *entry) {
 }
 
 // fail makes e due again after the delay that err carries, or gives it up. The
-// delay is taken as it is: whoever set it has spread it.
+// delay is used as it is: whoever set it has added the jitter.
 func (f *Feed) fail(e *entry, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,13 +9,14 @@ import (
 	"github.com/spate-go/spate/pkg/failure/awsfailure"
 )
 
-// call is what an error is about.
+// call is what an error is about: what was done to the queue at url, and the
+// action that a policy has to allow.
 type call struct{ verb, action, url string } // "send to", "sqs:SendMessage"
 
 func (c call) String() string { return c.verb + " queue " + c.url }
 
-// classify says what an error of the SDK means for the job. It is the only place
-// that does.
+// classify says what an error of the SDK means for the job. Nothing else in
+// this package does.
 func (c call) classify(ctx context.Context, err error) error {
 	return awsfailure.Classify(ctx, err, c.String(), c.answered)
 }
@@ -35,9 +36,9 @@ func (c call) answered(a awsfailure.Answer) awsfailure.Mark {
 	return a.Mark()
 }
 
-// stale reports whether a receipt is of a delivery that is over. Services say it
-// in several ways, depending on whether the message was deleted, lapsed, or was
-// received again.
+// stale reports whether a receipt is of a delivery that is over. Services say
+// so in several ways, depending on whether the message was deleted, lapsed, or
+// was received again.
 func stale(a awsfailure.Answer) bool {
 	switch a.Code {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight":

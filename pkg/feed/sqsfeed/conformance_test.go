@@ -14,7 +14,7 @@ func TestFeedKeepsTheContractOnAQueueOfOurOwn(t *testing.T) {
 	feedtest.Run(t, feedtest.Harness{
 		Open: func(_ *testing.T, limit int) feedtest.Feed {
 			f := sqsfeed.New(&fakeSQS{limit: limit, visibility: 5 * time.Second}, feedURL, sqsfeed.Options{DeadLetterURL: deadURL})
-			return feedtest.Feed{Sender: f, Run: f.Run, Depth: f.Depth, DeadLetters: all(f)}
+			return feedtest.Feed{Sender: f, Run: f.Run, Depth: f.Depth, DeadLetters: f.DeadLetters}
 		},
 		Bubble:          synctest.Test,
 		Wait:            2 * time.Minute,

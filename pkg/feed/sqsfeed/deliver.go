@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	maxVisibility = 12 * time.Hour  // SQS's, from the receive on
-	settleTimeout = 5 * time.Second // of a call that has to be made though the context has ended
+	maxVisibility = 12 * time.Hour  // SQS's limit, counted from the receive
+	settleTimeout = 5 * time.Second // for a call that has to be made even though the context has ended
 )
 
 var errGone = errors.New("its goroutine ended")
 
-// deliver hands r to h and reports whether it was acked. What was not is hidden
-// for its delay, even when h panics or ends its goroutine. What h returns it has
-// logged itself.
+// deliver hands r to h and reports whether it was acked. A message that was not
+// is hidden for its delay, even when h panics or ends its goroutine. Errors
+// that h returns, h has logged itself.
 func (f *Feed) deliver(ctx context.Context, r received, limit int, h feed.Handler) (acked bool) {
 	err, returned := error(nil), false
 	defer func() {
@@ -33,7 +33,7 @@ func (f *Feed) deliver(ctx context.Context, r received, limit int, h feed.Handle
 			f.log(r).Error("handler panicked", "error", abandoned(recover()))
 		}
 		delay := feed.Delay(err)
-		if ctx.Err() != nil { // it was interrupted: whoever goes on may have it at once
+		if ctx.Err() != nil { // it was interrupted: the next receiver may have it at once
 			delay = 0
 		}
 		f.fail(ctx, r, delay)
@@ -58,8 +58,8 @@ func (f *Feed) log(r received) *slog.Logger {
 	return f.options.Log.With("job", r.Job, "unit", string(r.ID), "message", r.id, "receives", r.receives)
 }
 
-// fail makes r due after delay. A queue that cannot be told delivers it when its
-// visibility ends.
+// fail makes r due after delay. If the queue cannot be told, it delivers r
+// again when its visibility ends.
 func (f *Feed) fail(ctx context.Context, r received, delay time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()

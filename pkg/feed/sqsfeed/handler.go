@@ -12,13 +12,14 @@ import (
 
 var errNoTime = errors.New("the function's deadline is near")
 
-// Handler gives h the messages of events, one after another, and answers which
-// of them failed, as a mapping with ReportBatchItemFailures wants it. A unit that
-// goes well costs no request to the queue but those of its Extend.
+// Handler returns the handler of a function: it gives h the messages of an
+// event, one after another, and reports which of them failed, as an event
+// source mapping with ReportBatchItemFailures expects. A unit that goes well
+// costs no request to the queue but those of its Extend.
 //
-// Close to the deadline no other message is begun: those that are left go back
-// at once. The first of an event is begun in any case, or a function whose time
-// is shorter than the reserve would never begin one.
+// Close to the deadline no further message is begun: those that are left go
+// back at once. The first message of an event is begun in any case, or a
+// function whose time is shorter than the reserve would never begin one.
 func (f *Feed) Handler(h feed.Handler) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 		// Not nil: null means success on AWS, and is refused elsewhere.
@@ -43,11 +44,11 @@ func (f *Feed) Handler(h feed.Handler) func(context.Context, events.SQSEvent) (e
 	}
 }
 
-// unaskedDelay is that of a message that could not be handled because the queue
-// did not say how often it delivers one.
+// unaskedDelay is the delay of a message that could not be handled because the
+// queue's redrive policy could not be read.
 const unaskedDelay = 30 * time.Second
 
-// notBegun fails a message that no handler was given.
+// notBegun fails a message that was never given to a handler.
 func (f *Feed) notBegun(ctx context.Context, r received, delay time.Duration, why error) {
 	f.log(r).Warn("delivery not begun", "error", why, "delay", delay)
 	f.fail(ctx, r, delay)

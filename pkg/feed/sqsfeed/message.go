@@ -27,10 +27,10 @@ const (
 	attributeReceives = types.MessageSystemAttributeNameApproximateReceiveCount
 )
 
-// maxMessageBytes is SQS's, attributes included.
+// maxMessageBytes is SQS's limit, attributes included.
 const maxMessageBytes = 1 << 20
 
-// attributes are those that m travels with. SQS takes no empty ones.
+// attributes are the message attributes of m. SQS refuses empty ones.
 func attributes(m feed.Message) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		_ = (m.ID == "" || yield(attributeUnit, string(m.ID))) &&
@@ -39,7 +39,7 @@ func attributes(m feed.Message) iter.Seq2[string, string] {
 	}
 }
 
-// size is m's as SQS counts it.
+// size is the size of m as SQS counts it.
 func size(m feed.Message) int {
 	n := len(m.Body)
 	for name, value := range attributes(m) {
@@ -48,7 +48,7 @@ func size(m feed.Message) int {
 	return n
 }
 
-// entry is m as part of a request.
+// entry is m as one entry of a send request.
 func entry(m feed.Message, id int) types.SendMessageBatchRequestEntry {
 	e := types.SendMessageBatchRequestEntry{
 		Id:                aws.String(strconv.Itoa(id)),
@@ -64,8 +64,8 @@ func entry(m feed.Message, id int) types.SendMessageBatchRequestEntry {
 	return e
 }
 
-// check refuses what SQS would: it answers for one entry of a request while it
-// takes the others, and says less.
+// check refuses what SQS would refuse: SQS would answer for that entry of a
+// request alone, take the others, and say less.
 func check(m feed.Message) error {
 	refuse := func(format string, args ...any) error {
 		return failure.Errorf(failure.Unit, failure.UnsupportedDescriptor, "send unit %s: "+format, append([]any{m.ID}, args...)...)
@@ -93,7 +93,7 @@ func check(m feed.Message) error {
 	return nil
 }
 
-// received is a message as it came, by whichever way.
+// received is a message as it arrived, from an event or from the queue.
 type received struct {
 	feed.Message
 	id, receipt string

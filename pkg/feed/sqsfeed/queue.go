@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -23,7 +21,7 @@ const (
 )
 
 // MaxReceives is the number of deliveries after which the queue gives a message
-// up: that of the options, else the queue's own, which is asked for once.
+// up: that of the options, or else the queue's own, which is read once.
 func (f *Feed) MaxReceives(ctx context.Context) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,13 +33,13 @@ func (f *Feed) MaxReceives(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if f.receives, err = maxReceiveCount(got[string(redrive)]); err != nil {
-		return 0, awsfailure.Config("").On(call{verb: "read redrive policy of", url: f.url}.String(), err)
+		return 0, awsfailure.Config("").Wrap(call{verb: "read redrive policy of", url: f.url}.String(), err)
 	}
 	return f.receives, nil
 }
 
-// maxReceiveCount reads a redrive policy, whose count comes as a number or as
-// text, as whoever set it wrote it.
+// maxReceiveCount reads a redrive policy. Its count is a number or a string,
+// depending on who set it.
 func maxReceiveCount(policy string) (int, error) {
 	if policy == "" {
 		return 0, errNoRedrive
@@ -60,7 +58,7 @@ func maxReceiveCount(policy string) (int, error) {
 }
 
 // Depth counts the messages of the queue and of its dead-letter queue. The
-// counts trail what happens by a minute or so, and are no proof of anything.
+// counts lag behind by a minute or so, and prove nothing.
 func (f *Feed) Depth(ctx context.Context) (feed.Depth, error) {
 	got, err := f.counts(ctx, f.url)
 	if err != nil {
@@ -70,7 +68,7 @@ func (f *Feed) Depth(ctx context.Context) (feed.Depth, error) {
 		return got, nil
 	}
 	dead, err := f.counts(ctx, f.options.DeadLetterURL)
-	got.Dead = dead.Ready + dead.InFlight + dead.Delayed // whoever looks at one hides it for a while
+	got.Dead = dead.Ready + dead.InFlight + dead.Delayed // looking at a dead letter hides it for a while
 	return got, err
 }
 
@@ -82,7 +80,7 @@ func (f *Feed) counts(ctx context.Context, url string) (feed.Depth, error) {
 	var d feed.Depth
 	for name, n := range map[types.QueueAttributeName]*int{ready: &d.Ready, inFlight: &d.InFlight, delayed: &d.Delayed} {
 		if *n, err = strconv.Atoi(got[string(name)]); err != nil {
-			return feed.Depth{}, awsfailure.Unknown().On(call{verb: "count " + string(name) + " of", url: url}.String(), err)
+			return feed.Depth{}, awsfailure.Unknown().Wrap(call{verb: "count " + string(name) + " of", url: url}.String(), err)
 		}
 	}
 	return d, nil
@@ -95,42 +93,4 @@ func (f *Feed) attributes(ctx context.Context, url string, names ...types.QueueA
 		return nil, c.classify(ctx, err)
 	}
 	return out.Attributes, nil
-}
-
-const (
-	// peekTime hides a dead letter that was looked at from the same look: a
-	// queue shows its first messages again and again otherwise.
-	peekTime = 10 * time.Second
-	peekWait = time.Second // asks all of the queue's servers
-)
-
-// DeadLetters yields the messages of the dead-letter queue, each once, until
-// there is none that it has not seen, or yield returns false. Those that it
-// looked at are hidden for 10 s and stay. Their Receives count all receives, by
-// whoever looked at them too; their errors the queue does not keep.
-func (f *Feed) DeadLetters(ctx context.Context, yield func(feed.DeadLetter) bool) error {
-	if f.options.DeadLetterURL == "" {
-		return nil
-	}
-	seen, repeats := map[string]bool{}, 0 // the latter since the last that was new
-	for {
-		ms, err := f.receive(ctx, f.options.DeadLetterURL, maxReceive, peekWait, seconds(peekTime, maxVisibility))
-		if err != nil {
-			return err
-		}
-		for i := range ms {
-			id := aws.ToString(ms[i].MessageId)
-			if repeats++; seen[id] {
-				continue // whoever yields to takes his time
-			}
-			seen[id], repeats = true, 0
-			r := fromQueue(&ms[i])
-			if !yield(feed.DeadLetter{Message: r.Message, Receives: r.receives}) {
-				return nil
-			}
-		}
-		if len(ms) == 0 || repeats > len(seen) {
-			return nil
-		}
-	}
 }

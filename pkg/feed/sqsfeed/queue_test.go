@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -84,48 +83,4 @@ func TestDepthIsThatOfBothQueues(t *testing.T) {
 	marked(t, err, failure.Unit, failure.RetriesExhausted, "ApproximateNumberOf", feedURL)
 	_, err = sqsfeed.New(said{err: code("AccessDenied")}, feedURL, sqsfeed.Options{}).Depth(t.Context())
 	marked(t, err, failure.Job, failure.Denied, "allow sqs:GetQueueAttributes")
-}
-
-func TestDeadLettersAreLookedAtOnceAndStay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ms := messages(37, 10)
-		q := sent(t, ms...)
-		q.dead, q.queued = q.queued, nil
-		q.visibility = 30 * time.Millisecond // of the queue, were it not for the look's own
-		f := sqsfeed.New(q, feedURL, sqsfeed.Options{DeadLetterURL: deadURL})
-		for look := 1; look <= 2; look++ {
-			got := map[string]int{}
-			err := f.DeadLetters(t.Context(), func(d feed.DeadLetter) bool {
-				if d.Receives < look || d.Job != "nightly" || d.Err != nil {
-					t.Errorf("look %d: %+v", look, d)
-				}
-				got[string(d.ID)]++
-				time.Sleep(time.Duration(look-1) * time.Second) // so long that some are shown again
-				return true
-			})
-			for _, m := range ms {
-				if err != nil || got[string(m.ID)] != 1 {
-					t.Errorf("look %d: unit %s was shown %d times, %v", look, m.ID, got[string(m.ID)], err)
-				}
-			}
-			time.Sleep(time.Minute)
-		}
-		n := 0
-		if err := f.DeadLetters(t.Context(), func(feed.DeadLetter) bool { n++; return n < 3 }); err != nil || n != 3 {
-			t.Errorf("asked for 3, got %d, %v", n, err)
-		}
-		if len(q.dead) != len(ms) || q.count("delete") > 0 {
-			t.Error("looking took them away")
-		}
-	})
-	t.Run("where there is no such queue there are none", func(t *testing.T) {
-		if err := sqsfeed.New(&fakeSQS{}, feedURL, sqsfeed.Options{}).DeadLetters(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("a look that is denied says so", func(t *testing.T) {
-		q := &fakeSQS{fault: func(string) (error, error) { return code("AccessDenied"), nil }}
-		err := sqsfeed.New(q, feedURL, sqsfeed.Options{DeadLetterURL: deadURL}).DeadLetters(t.Context(), nil)
-		marked(t, err, failure.Job, failure.Denied, "allow sqs:ReceiveMessage", deadURL)
-	})
 }

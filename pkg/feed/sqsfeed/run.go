@@ -19,19 +19,19 @@ const (
 	maxReceive  = 10 // messages of one request
 )
 
-// Run asks for messages and delivers them to h, at most n at a time (0: 1), until
-// ctx ends; then it waits for the handlers, which see it end, and returns the
-// error of ctx. A receive that fails is repeated, unless it would fail for ever:
-// that error is returned.
+// Run polls the queue and delivers messages to h, at most n at a time (0: 1),
+// until ctx ends; then it waits for the handlers, which see ctx end, and
+// returns the error of ctx. A receive that fails is repeated, unless it would
+// fail forever: then its error is returned.
 //
 // It asks for no more messages than it can begin. A message whose answer was on
-// its way when ctx ended comes again when its visibility ends.
+// its way when ctx ended is delivered again when its visibility ends.
 func (f *Feed) Run(ctx context.Context, n int, h feed.Handler) error {
 	limit, err := f.MaxReceives(ctx)
 	if err != nil {
 		return err
 	}
-	slots := make(chan struct{}, max(n, 1)) // deliveries at work, and asked for
+	slots := make(chan struct{}, max(n, 1)) // deliveries at work, and messages asked for
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
 	for failures := 0; ; {
@@ -39,7 +39,7 @@ func (f *Feed) Run(ctx context.Context, n int, h feed.Handler) error {
 		if err != nil {
 			return err
 		}
-		ms, err := f.receive(ctx, f.url, int32(free), f.options.Wait, seconds(f.options.Visibility, maxVisibility))
+		ms, err := f.receive(ctx, int32(free))
 		for range free - len(ms) {
 			<-slots
 		}
@@ -87,12 +87,12 @@ func take(ctx context.Context, slots chan<- struct{}) (n int, err error) {
 	return n, nil
 }
 
-// receive makes one request, for n messages of a queue. hidden is the number of
-// seconds for which they are hidden from others, 0 means as the queue does.
-func (f *Feed) receive(ctx context.Context, url string, n int32, wait time.Duration, hidden int32) ([]types.Message, error) {
-	c := call{"receive from", "sqs:ReceiveMessage", url}
+// receive makes one request, for n messages.
+func (f *Feed) receive(ctx context.Context, n int32) ([]types.Message, error) {
+	c := call{"receive from", "sqs:ReceiveMessage", f.url}
 	out, err := f.api.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: n, WaitTimeSeconds: seconds(wait, 20*time.Second), VisibilityTimeout: hidden,
+		QueueUrl: &f.url, MaxNumberOfMessages: n,
+		WaitTimeSeconds: seconds(f.options.Wait, 20*time.Second), VisibilityTimeout: seconds(f.options.Visibility, maxVisibility),
 		MessageAttributeNames:       []string{attributeUnit, attributeJob, attributeProbe},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{attributeGroup, attributeReceives},
 	})
@@ -102,8 +102,8 @@ func (f *Feed) receive(ctx context.Context, url string, n int32, wait time.Durat
 	return out.Messages[:min(len(out.Messages), int(n))], nil
 }
 
-// delete acks r. A message that could not be deleted comes again, and its unit is
-// found done.
+// delete acks r. A message that could not be deleted is delivered again, and
+// its unit is found done.
 func (f *Feed) delete(ctx context.Context, r received) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()

@@ -27,8 +27,8 @@ const (
 )
 
 // Send implements [feed.Sender]. A message that SQS would refuse is refused
-// before any is sent. What a request was answered for as not taken, by no fault
-// of the message, is sent again until it is or ctx ends.
+// before any is sent. A message that was not taken, through no fault of its
+// own, is sent again until it is taken or ctx ends.
 func (f *Feed) Send(ctx context.Context, ms ...feed.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -49,8 +49,9 @@ func (f *Feed) Send(ctx context.Context, ms ...feed.Message) error {
 	return g.Wait()
 }
 
-// fitting is the number of messages at the front of ms that make one request.
-// The first always does: it is the queue's to say that it is too large.
+// fitting is the number of messages at the front of ms that fit into one
+// request. The first always counts: if it is too large, that is for the queue
+// to say.
 func (f *Feed) fitting(ms []feed.Message) int {
 	n, bytes := 0, 0
 	for n < min(len(ms), maxEntries) {
@@ -62,7 +63,7 @@ func (f *Feed) fitting(ms []feed.Message) int {
 	return n
 }
 
-// sendAll sends a batch, and again what was not taken of it.
+// sendAll sends a batch, and sends again what of it was not taken.
 func (f *Feed) sendAll(ctx context.Context, ms []feed.Message) error {
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
@@ -88,8 +89,9 @@ func (f *Feed) sendAll(ctx context.Context, ms []feed.Message) error {
 	}
 }
 
-// sendOnce makes one request and returns what it did not take. Only what the
-// answer names as sent was: an answer that names too little costs a repeat.
+// sendOnce makes one request and returns the messages that were not taken. Only
+// those that the answer names as sent were taken: an answer that names too few
+// costs a repeat.
 func (f *Feed) sendOnce(ctx context.Context, ms []feed.Message) (left []feed.Message, why string, err error) {
 	c := call{"send to", "sqs:SendMessage", f.url}
 	in := &sqs.SendMessageBatchInput{QueueUrl: &f.url, Entries: make([]types.SendMessageBatchRequestEntry, len(ms))}
@@ -125,15 +127,16 @@ func (f *Feed) sendOnce(ctx context.Context, ms []feed.Message) (left []feed.Mes
 	return left, why, nil
 }
 
-// refused is the error of an entry that would be refused again; nil of any other.
+// refused is the error of an entry that would be refused again; nil for any
+// other.
 func (c call) refused(e types.BatchResultErrorEntry, why string) error {
 	a := awsfailure.Answer{Status: http.StatusBadRequest, Code: aws.ToString(e.Code), Message: aws.ToString(e.Message)}
-	if !e.SenderFault || a.Kind() == awsfailure.Passing {
+	if !e.SenderFault || a.Kind() == awsfailure.Transient {
 		return nil
 	}
 	m := c.answered(a)
 	if a.Kind() == awsfailure.Other {
 		m = awsfailure.Mark{Scope: failure.Unit, Reason: failure.UnsupportedDescriptor}
 	}
-	return m.On(c.String(), errors.New(why))
+	return m.Wrap(c.String(), errors.New(why))
 }

@@ -1,14 +1,13 @@
 // Package sqsfeed is the feed of a job that runs on functions: an SQS standard
-// queue whose redrive policy gives a message up after as many receives as it
-// says.
+// queue whose redrive policy says after how many receives a message is given up.
 //
-// A function gets its messages by a mapping ([Feed.Handler]), a long-running
-// process by asking for them ([Feed.Run]); the rules are the same. It is no
-// memory: what a queue lost or was purged of is open in the ledger.
+// A function gets its messages from an event source mapping ([Feed.Handler]), a
+// long-running process by polling ([Feed.Run]); the rules are the same. The feed is
+// not a job's memory: what a queue lost or was purged of is open in the ledger.
 //
 // The law: a message is deleted, or reported as handled, only after its handler
-// acked it. What failed is hidden for as long as its error says, and counts as
-// a receive.
+// acked it. A message that failed is hidden for as long as its error says, and the
+// delivery counts as a receive.
 package sqsfeed
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/spate-go/spate/pkg/feed"
 )
 
-// API is the part of *sqs.Client that this package calls. Its retries are of
+// API is the part of *sqs.Client that this package calls. The client retries
 // single requests.
 type API interface {
 	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
@@ -41,21 +40,21 @@ var (
 // Options tune a Feed. The zero value is usable.
 type Options struct {
 	// MaxReceives is the number of deliveries after which the queue gives a
-	// message up; 0: its redrive policy is asked, once.
+	// message up; 0: it is read once, from the queue's redrive policy.
 	MaxReceives   int
-	DeadLetterURL string // of the dead-letter queue; "": dead letters are neither counted nor shown
+	DeadLetterURL string // "": dead letters are not counted
 
-	MaxBatchBytes int // bytes of one request to send, attributes included; 0: 1 MiB
-	Concurrency   int // requests at once of one Send; 0: 8
+	MaxBatchBytes int // of one send request, attributes included; 0: 1 MiB
+	Concurrency   int // requests at a time of one Send; 0: 8
 
-	// Reserve is the time before a function's deadline in which the Handler
-	// begins no message but an event's first; 0: 15 s.
+	// Reserve is the time before a function's deadline in which Handler begins no
+	// message but the first of an event; 0: 15 s.
 	Reserve time.Duration
 
-	Visibility time.Duration // hides a message that Run received, until it is extended; 0: as the queue does
-	Wait       time.Duration // for which a request of Run waits for messages, 20 s at most; 0: 20 s
+	Visibility time.Duration // how long Run hides a message that nobody extends; 0: as long as the queue says
+	Wait       time.Duration // how long a receive request of Run waits for messages, 20 s at most; 0: 20 s
 
-	Log *slog.Logger // of what is not returned; nil: nothing is logged
+	Log *slog.Logger // for errors that are not returned; nil: nothing is logged
 }
 
 func (o Options) withDefaults() Options {

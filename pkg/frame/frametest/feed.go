@@ -87,8 +87,8 @@ func (c *testCase) feed(f frame.Framer, at int64, size func(call, rest int) int)
 	for call := 0; !final; call++ {
 		n := min(max(size(call, len(rest)), 0), len(input)-given)
 		final = given+n == len(input) && (!c.lateFinal || n == 0)
-		// A buffer of its own for each call, without room behind: whoever keeps
-		// a view of it, or looks past its end, is found out.
+		// A new buffer for each call, without spare capacity, exposes whoever
+		// keeps a view of it or looks past its end.
 		buf := slices.Clip(slices.Concat(rest, input[given:given+n]))
 		given += n
 		offset := at + int64(given-len(buf))

@@ -13,7 +13,7 @@ import (
 	"github.com/spate-go/spate/pkg/frame"
 )
 
-// Outcome is all that an input holds.
+// Outcome is everything that an input holds.
 type Outcome struct {
 	// Records in order; a nil one stands for a record over the limit.
 	Records [][]byte
@@ -29,12 +29,12 @@ type Harness struct {
 	New func(limit int) frame.Framer
 	// Reference says what a whole input holds. It shares no code with the framer.
 	Reference func(input []byte, limit int) Outcome
-	// Inputs are worth trying by themselves.
+	// Inputs are inputs worth trying by themselves.
 	Inputs []string
 	// Tokens are strung together at random into further inputs.
 	Tokens []string
-	// Resumes says that a framer that is Reset to the Next of a frame, and given
-	// the bytes from there, finds the frames behind it.
+	// Resumes says that a framer that is Reset to the Next of a frame, and
+	// given the bytes from there, finds the frames after it.
 	Resumes bool
 }
 
@@ -126,8 +126,8 @@ func (c *testCase) cutOften() {
 	}
 }
 
-// smallBuffer fills a buffer of Need bytes each time: feed fails where a full
-// one sees no progress.
+// smallBuffer fills a buffer of Need bytes each time: feed fails if a full one
+// makes no progress.
 func (c *testCase) smallBuffer() {
 	c.t.Helper()
 	f := c.f()
@@ -172,8 +172,8 @@ func (c *testCase) resume() {
 	}
 }
 
-// someOf returns the numbers below n: all of them, or few at random where there
-// are more than limit, for each costs a reading of the whole input.
+// someOf returns the numbers below n: all of them, or, if there are more than
+// limit, a few at random, for each costs a reading of the whole input.
 func (c *testCase) someOf(n, limit int) []int {
 	all := c.rnd.Perm(n)
 	if n > limit {

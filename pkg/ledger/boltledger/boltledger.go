@@ -1,21 +1,21 @@
 // Package boltledger is the ledger of a job that outlives its process: one file,
-// used by one process at a time. It is no service: nothing reads it while the
-// process that holds it lives.
+// used by one process at a time. It is no service: nobody else reads the file while
+// that process lives.
 //
 // What a method has acked is in the file and synced, so a process that is killed
-// at any instruction, or a machine that stops, loses nothing of it (INV-7). The
-// exception is said here: starts of work (serials, attempts, marks), leases and
-// beats are kept in memory, as the feed of such a process keeps its messages. An
-// attempt that ended with its process is none, and the next process counts from 0:
-// that somebody started it is the same decision as a redrive. No reader can be left
-// over that a serial would have to fence off, and no lister whose lease would have
-// to lapse, since the file's lock went with the process.
+// at any instruction, or a machine that stops, loses nothing of it (INV-7). There is
+// one exception: starts of work (serials, attempts, marks), leases and beats are
+// kept in memory, as the feed of such a process keeps its messages. An attempt that
+// ended with its process does not count, and the next process counts from 0: to
+// start that process is the same decision as a redrive. No reader can be left over
+// that a serial would have to fence off, and no lister whose lease would have to
+// lapse, because the file's lock went with the process.
 //
-// Each method is one transaction; those that come while another is synced share
-// the next one. Prove looks at every item and at no counter.
+// Each method is one transaction. Calls that arrive while another transaction is
+// being synced share the next one. Prove looks at every item and at no counter.
 //
-// After a write failed nothing is known of the disk, so every later call fails
-// with the same error. The file is as its last transaction left it.
+// After a failed write nothing is known of the disk, so every later call fails with
+// the same error. The file is as its last transaction left it.
 package boltledger
 
 import (
@@ -52,16 +52,16 @@ type Ledger struct {
 	queue   queue
 	process process
 	now     func() time.Time
-	// units keeps two calls about one unit apart: what Begin returns must hold
-	// all that an earlier start of work has acked. A unit has the lock that its id
-	// falls on.
+	// units keeps two calls about the same unit apart: what Begin returns must
+	// include everything that an earlier start of work has acked. A unit's lock
+	// is chosen by its id.
 	units [64]sync.Mutex
 	seed  maphash.Seed
 }
 
-// Open opens the ledger at path, and makes it where there is none. The directory
-// has to exist. Another process that uses it, a file of another kind or format,
-// and one that is damaged are refused.
+// Open opens the ledger at path, and creates it if there is none. The directory
+// has to exist. A file that another process uses, that is of another kind or
+// format, or that is damaged is refused.
 func Open(path string) (*Ledger, error) {
 	l := &Ledger{dir: filepath.Dir(path), seed: maphash.MakeSeed(), now: time.Now}
 	fresh, err := l.look(path)
@@ -83,7 +83,7 @@ func Open(path string) (*Ledger, error) {
 	return l, nil
 }
 
-// Close waits for calls under way and gives the file free.
+// Close waits for calls under way and releases the file.
 func (l *Ledger) Close() error {
 	if err := l.db.Close(); err != nil {
 		return fmt.Errorf("close state %s: %w", l.dir, err)
@@ -95,9 +95,9 @@ func (l *Ledger) open(path string, readOnly bool) (*bolt.DB, error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{
 		Timeout:  lockWait,
 		ReadOnly: readOnly,
-		// The list of free pages is found again by looking at all pages, which
-		// look does anyway. Written with every transaction it would be most of
-		// what is written, once the bodies of a large job are gone.
+		// The list of free pages can be found by looking at all pages, which look does
+		// anyway. If it were written with every transaction, it would be most of what
+		// is written once the bodies of a large job are gone.
 		NoFreelistSync: true,
 		FreelistType:   bolt.FreelistMapType,
 		NoStatistics:   true,
@@ -117,9 +117,9 @@ func (l *Ledger) foreign(path string) error {
 	return configf("open state %s: %s is no ledger of this program, or is damaged: use another directory", l.dir, filepath.Base(path))
 }
 
-// look reads the whole file before anything is written to it: the library takes
-// a file at its word, and a page that is not there would end the process. It
-// reports whether there is no file yet.
+// look reads the whole file before anything is written to it: the library
+// trusts a file, and a page that is not there would end the process. It reports
+// whether there is no file yet.
 func (l *Ledger) look(path string) (fresh bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -158,8 +158,8 @@ func (l *Ledger) look(path string) (fresh bool, err error) {
 		l.dir, filepath.Base(path), err)
 }
 
-// recognise refuses a file of another kind or format. One without anything is
-// new: the process that made it was killed.
+// recognise refuses a file of another kind or format. An empty one is new: the
+// process that created it was killed.
 func (l *Ledger) recognise(tx *bolt.Tx, path string) error {
 	about := tx.Bucket([]byte(aboutBucket))
 	if about == nil {
@@ -175,7 +175,7 @@ func (l *Ledger) recognise(tx *bolt.Tx, path string) error {
 	return nil
 }
 
-// walk comes by every page below b.
+// walk visits every page below b.
 func walk(b *bolt.Bucket) error {
 	return b.ForEach(func(k, v []byte) error {
 		if v == nil {
@@ -193,7 +193,7 @@ func (l *Ledger) lock(id unit.ID) (unlock func()) {
 	return mu.Unlock
 }
 
-// syncDir makes the file's name outlive the machine.
+// syncDir makes the file's name survive a crash of the machine.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -202,8 +202,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// configf is an error that no unit is to blame for, and that the next call meets
-// as well.
+// configf is an error that no unit is to blame for, and that the next call
+// would meet too.
 func configf(format string, args ...any) error {
 	return failure.Errorf(failure.Job, failure.Config, format, args...)
 }

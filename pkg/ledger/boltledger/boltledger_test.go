@@ -298,7 +298,7 @@ func TestCompletedIsRefusedWithoutProof(t *testing.T) { // INV-1
 	refused("a unit dead")
 }
 
-func TestTokens(t *testing.T) {
+func TestATokenStandsForTheRunThatItStarted(t *testing.T) {
 	l, ctx := fresh(t), t.Context()
 	must[ledger.Meta](t)(l.Start(ctx, "j", ledger.Start{}))
 	if _, err := l.Start(ctx, "j", ledger.Start{}); !errors.Is(err, ledger.ErrActive) {

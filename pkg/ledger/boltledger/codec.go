@@ -11,27 +11,27 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// codec passes over the fields of a record, to write or to read them: one list of
-// fields for both, so that they cannot drift apart. It is not JSON, which has no
-// way to hold a key that is not UTF-8, and in which the millions of records of
-// done units would take several times the room.
+// codec visits the fields of a record, to write or to read them: there is one
+// list of fields for both, so that they cannot drift apart. It is not JSON,
+// which cannot hold a key that is not UTF-8, and in which the millions of
+// records of done units would take several times the room.
 type codec struct {
 	b       []byte
 	reading bool
 	adding  bool // what is read is added to what is there
-	short   bool // the record ended before its fields, or is none
+	short   bool // the record ended before its fields did, or is no record
 }
 
 var errRecord = errors.New("a record is not what it should be")
 
-// encode writes what pass passes over.
+// encode writes the fields that pass visits.
 func encode(pass func(*codec)) []byte {
 	c := codec{b: make([]byte, 0, 64)}
 	pass(&c)
 	return c.b
 }
 
-// decode reads it.
+// decode reads the fields that pass visits.
 func decode(b []byte, pass func(*codec)) error {
 	c := codec{b: b, reading: true}
 	pass(&c)
@@ -72,7 +72,7 @@ func (c *codec) flag(p *bool) {
 	*p = n == 1
 }
 
-// time keeps an instant and no zone. The zero time is none.
+// time keeps an instant without its zone. The zero time stays zero.
 func (c *codec) time(p *time.Time) {
 	var n int64
 	if !p.IsZero() {
@@ -84,7 +84,8 @@ func (c *codec) time(p *time.Time) {
 	}
 }
 
-// length passes over how many things follow. Each takes a byte at least.
+// length visits the number of things that follow, each of which takes at least
+// a byte.
 func (c *codec) length(n int) int {
 	c.int(&n)
 	if n < 0 || c.reading && n > len(c.b) {
@@ -112,7 +113,7 @@ func list[T any](c *codec, p *[]T, each func(*codec, *T)) {
 	}
 }
 
-// optional passes over what may be missing.
+// optional visits what may be missing.
 func optional[T any](c *codec, p **T, each func(*codec, *T)) {
 	is := *p != nil
 	c.flag(&is)
@@ -149,8 +150,8 @@ func (c *codec) counts(p *ledger.Counts) {
 	})
 }
 
-// fault leaves out what only events bring about: their jobs have a Shared ledger.
-// So does object.
+// fault leaves out what only events bring about, and so does object: continuous
+// jobs have a Shared ledger.
 func (c *codec) fault(p *ledger.Fault) {
 	c.int(&p.Member)
 	c.number(&p.Record)
@@ -184,7 +185,7 @@ func (c *codec) cause(p *ledger.Cause) {
 	c.number(&p.Record)
 }
 
-// item passes over a unit that is not done. Its id is its key.
+// item visits a unit that is not done. Its id is the record's key.
 func (c *codec) item(p *ledger.Item) {
 	text(c, &p.FirstKey)
 	c.int(&p.Objects)

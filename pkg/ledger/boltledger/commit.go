@@ -9,18 +9,19 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// step is a part of a transaction. It looks first and writes then: one that
-// returns an error has written nothing, and the steps beside it stand.
+// step is a part of a transaction. It looks first and then writes: a step that
+// returns an error has written nothing, and the steps beside it are not
+// affected.
 type step func(*txn) error
 
-// queue collects the steps that wait for a transaction. Its length is bounded by
-// the callers, who wait.
+// queue collects the steps that wait for a transaction. The callers bound its
+// length, because they wait.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*call // guarded by mu
 	lost    error   // of a failed write, final; guarded by mu
 
-	commit sync.Mutex // held by whose call carries out what waits
+	commit sync.Mutex // held by the call that carries out what waits
 }
 
 type call struct {
@@ -29,9 +30,9 @@ type call struct {
 	over bool // guarded by commit
 }
 
-// update carries out s and returns when it is synced. Whoever comes while another
-// transaction is synced waits, and the first of them takes all the others along:
-// what a sync costs is shared by as many as there are.
+// update carries out s and returns when it is synced. Calls that arrive while
+// another transaction is being synced wait, and the first of them takes all the
+// others along: they share the cost of a sync.
 func (l *Ledger) update(s step) error {
 	q := &l.queue
 	c := &call{step: s}
@@ -96,7 +97,7 @@ func (l *Ledger) transact(batch []*call) error {
 	return nil
 }
 
-// change is update for a call whose context may have ended before.
+// change is update for a call whose context may have ended already.
 func (l *Ledger) change(ctx context.Context, verb, name string, s func(*job) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s job %s: %w", verb, name, err)
@@ -135,8 +136,8 @@ func (l *Ledger) view(ctx context.Context, verb, name string, s func(*job) error
 	return said
 }
 
-// guard makes an error of what the library panics with when a page is not what it
-// should be, and of a page that the disk does not give.
+// guard turns a panic of the library into an error: it panics when a page is
+// not what it should be, or cannot be read from the disk.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -8,8 +8,8 @@ import (
 type head struct {
 	ledger.Meta
 	token string // that started the run
-	// count is of the run's units; the beat is of the process, and Planned and
-	// Listed are the meta's.
+	// count is the run's counters. Its beat is in process, and Planned and Listed
+	// are in the meta.
 	count ledger.Progress
 }
 
@@ -64,11 +64,11 @@ func (h *head) progress() ledger.Progress {
 	return p
 }
 
-// entered is a page whose units are in the ledger and that the listing has not
-// reached. Its bodies stand elsewhere.
+// entered is a page whose units are in the ledger, and which the listing has
+// not reached yet. Its bodies are in pageBucket and bodyBucket.
 type entered struct {
 	ledger.Page
-	planned int // units that no page before it had
+	planned int // units that no earlier page had
 }
 
 func (c *codec) entered(p *entered) {

@@ -9,13 +9,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// The file holds a bucket that says what it is, and one for all jobs with a bucket
-// for each. In a job's bucket stand its head, the page that was published and not
-// advanced, and these:
+// The file holds a bucket that says what it is, and one with a bucket for each job.
+// A job's bucket holds its head, the page that was published and not advanced yet,
+// and these:
 const (
 	itemBucket = "items"  // units that are not done, by id
-	bodyBucket = "bodies" // theirs
-	pageBucket = "paged"  // units of that page, by id: the body, of one that is done
+	bodyBucket = "bodies" // their bodies, by id
+	pageBucket = "paged"  // units of that page, by id: with the body if the unit is done
 	doneBucket = "done"   // run and counts, by id
 	pastBucket = "past"   // heads of earlier runs, by their token
 )
@@ -29,8 +29,8 @@ const (
 	pageKey     = "page"
 )
 
-// txn is a transaction. An error of the library or of a record that makes no
-// sense is kept for its end, when it takes the whole transaction back.
+// txn is a transaction. An error of the library, or of a record that makes no
+// sense, is kept until its end and then rolls it back.
 type txn struct {
 	tx      *bolt.Tx
 	process *process
@@ -43,7 +43,7 @@ func (t *txn) check(err error) {
 	}
 }
 
-// format makes a new file a ledger.
+// format turns a new file into a ledger.
 func (t *txn) format() error {
 	if t.tx.Bucket([]byte(aboutBucket)) != nil {
 		return nil
@@ -63,10 +63,11 @@ type job struct {
 	*txn
 	name   string
 	bucket *bolt.Bucket
-	head   head // save keeps what is changed
+	head   head // save writes what was changed
 }
 
-// key makes a key of a string that may be empty, which the library refuses.
+// key makes a key of a string that may be empty; the library refuses empty
+// keys.
 func key(s string) []byte { return append([]byte{'='}, s...) }
 
 // job returns the job that an operation is about.
@@ -152,7 +153,7 @@ func (j *job) unit(id unit.ID) (ledger.Item, bool) {
 	return ledger.Item{Planned: ledger.Planned{ID: id}, Run: d.run, State: ledger.Done, Counts: d.counts}, true
 }
 
-// moved says that the job is not where an operation needs it.
+// moved is the error for a job that is not where an operation needs it.
 func (j *job) moved(verb, why string) error {
 	return fmt.Errorf("%s job %s: run %d is %s, %s: %w", verb, j.name, j.head.Run, j.head.State, why, ledger.ErrState)
 }

@@ -59,7 +59,7 @@ func (l *Ledger) Redrive(ctx context.Context, name string, run int) (opened int,
 		dead := j.dead(run)
 		for _, it := range dead {
 			reopen(it)
-			it.Serial++ // who worked on it before may wake, and is refused
+			it.Serial++ // whoever worked on it before and wakes is refused
 			j.putItem(it)
 		}
 		opened = len(dead)

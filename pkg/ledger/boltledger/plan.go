@@ -8,8 +8,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Start implements [ledger.Planner]. A token that started an earlier run than the
-// job's last gives that run as it ended. An empty token repeats nothing.
+// Start implements [ledger.Planner]. The token of an earlier run than the job's
+// last returns that run as it ended.
 func (l *Ledger) Start(ctx context.Context, name string, s ledger.Start) (m ledger.Meta, err error) {
 	if err := ctx.Err(); err != nil {
 		return m, fmt.Errorf("start job %s: %w", name, err)
@@ -48,8 +48,8 @@ func (j *job) started(token string) (ledger.Meta, bool) {
 	return past.Meta, true
 }
 
-// begin makes the next run the job's. The generation goes on: a report's name
-// holds it, and must not come again.
+// begin makes the next run the job's. The generation carries on, because it is
+// part of a report's name, which must not come twice.
 func (j *job) begin(s ledger.Start, now time.Time) {
 	if j.head.token != "" {
 		j.put(pastBucket, key(j.head.token), encode(func(c *codec) { c.head(&j.head) }))
@@ -94,8 +94,8 @@ func (j *job) lists(verb string, c ledger.Lease) error {
 	return nil
 }
 
-// holds returns an error unless c lists and nobody took its lease since it was
-// given. That it lapsed is no harm while nobody else lists.
+// holds returns an error unless c's run is listing and nobody took the lease
+// since c got it. A lease that lapsed does no harm while nobody else lists.
 func (j *job) holds(verb string, c ledger.Lease) error {
 	if err := j.lists(verb, c); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// process is what is known of a job in this process alone: the starts of work on
-// units that have not ended, who lists, and how much happened. It grows with what
-// was begun, not with what is planned.
+// process is what only this process knows: the starts of work on units that
+// have not ended, the lister of each job, and how much happened. It grows with
+// what was begun, not with what is planned.
 type process struct {
 	mu     sync.Mutex
 	starts map[startKey]start // guarded by mu
@@ -29,11 +29,11 @@ type runKey struct {
 }
 
 type start struct {
-	run      int // that the attempts are of
+	run      int // the one that the attempts are of
 	serial   int
 	attempts int
 	last     bool
-	counted  bool // attempts holds the last start, which may be given back
+	counted  bool // attempts includes the last start, which may be given back
 }
 
 type lease struct {
@@ -42,7 +42,7 @@ type lease struct {
 	until  time.Time
 }
 
-// lease returns the run's lease; the zero value: nobody has taken it.
+// lease returns the run's lease; the zero value if nobody has taken it.
 func (p *process) lease(job string, run int) lease {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +52,8 @@ func (p *process) lease(job string, run int) lease {
 	return lease{}
 }
 
-// take makes c.Holder the run's lister until some time if nobody else is now. It
-// returns the lease that stands.
+// take makes c.Holder the run's lister until the given time, unless somebody
+// else is its lister now. It returns the lease that stands then.
 func (p *process) take(c ledger.Lease, now, until time.Time) lease {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,8 +85,8 @@ func (p *process) beaten(job string, run int) int64 {
 	return p.beats[runKey{job, run}]
 }
 
-// onto completes an item of the file. Of an open one that this process has not
-// begun, the attempts are those of a process that is gone: none.
+// onto completes an item of the file. An open one that this process has not
+// begun has no attempts: those of a process that is gone do not count.
 func (p *process) onto(job string, it *ledger.Item) {
 	if it.State != ledger.Open {
 		return
@@ -102,7 +102,7 @@ func (p *process) onto(job string, it *ledger.Item) {
 	}
 }
 
-// begin notes a start of work that it shows.
+// begin notes the start of work that the item shows.
 func (p *process) begin(job string, it ledger.Item) {
 	p.set(job, it.ID, start{run: it.Run, serial: it.Serial, attempts: it.Attempts, last: it.Last, counted: true})
 }

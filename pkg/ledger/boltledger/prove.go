@@ -18,8 +18,8 @@ func (l *Ledger) Meta(ctx context.Context, name string) (m ledger.Meta, err erro
 	return m, err
 }
 
-// Progress implements [ledger.Prover]. Of an earlier run than the job's nothing
-// is counted any more.
+// Progress implements [ledger.Prover]. For an earlier run than the job's it
+// returns nothing: those counters are gone.
 func (l *Ledger) Progress(ctx context.Context, name string, run int) (p ledger.Progress, err error) {
 	err = l.view(ctx, "look how far is", name, func(j *job) error {
 		if run == j.head.Run {
@@ -59,7 +59,7 @@ func (j *job) prove(run int) (c ledger.Census) {
 	return c
 }
 
-// Conclude implements [ledger.Prover]. Completed is refused when the items do not
+// Conclude implements [ledger.Prover]. It refuses completed if the items do not
 // bear it out, whoever asks for it (INV-1).
 func (l *Ledger) Conclude(ctx context.Context, name string, run, generation int, s ledger.State) error {
 	return l.change(ctx, "conclude", name, func(j *job) error {
@@ -83,9 +83,9 @@ func (l *Ledger) Conclude(ctx context.Context, name string, run, generation int,
 	})
 }
 
-// Bounds of one look at the units that are not done. No transaction is open while
-// yield is at work: the file could not grow under it, and yield may wait for one
-// who has to write first.
+// Limits of one look at the units that are not done. No transaction is open while
+// yield works: the file could not grow under it, and yield may wait for a caller
+// that has to write first.
 const (
 	scanItems = 256
 	scanBytes = 1 << 20
@@ -111,7 +111,7 @@ func (l *Ledger) Pending(ctx context.Context, name string, run int, yield func(l
 	return l.scan(ctx, name, run, open, func(it ledger.Item) error { return yield(it.Planned) })
 }
 
-// scan yields the run's items that are not done and that take wants.
+// scan yields those of the run's undone items that take selects.
 func (l *Ledger) scan(ctx context.Context, name string, run int, take func(*job, *ledger.Item) bool, yield func(ledger.Item) error) error {
 	for after, more := []byte(nil), true; more; {
 		var items []ledger.Item
@@ -131,8 +131,8 @@ func (l *Ledger) scan(ctx context.Context, name string, run int, take func(*job,
 	return nil
 }
 
-// after returns some items that come after an id, the last id that it looked at,
-// and whether there are more.
+// after returns some of the items that follow an id, the last id that it looked
+// at, and whether there are more.
 func (j *job) after(after []byte, run int, take func(*job, *ledger.Item) bool) (items []ledger.Item, last []byte, more bool) {
 	c := j.in(itemBucket).Cursor()
 	id, v := c.Seek(after)

@@ -35,7 +35,8 @@ func (l *Ledger) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (st
 	return stored, send, err
 }
 
-// page returns the page that was published and not advanced; nil: none.
+// page returns the page that was published and not advanced yet; nil: there is
+// none.
 func (j *job) page() *entered {
 	v := j.bucket.Get([]byte(pageKey))
 	if v == nil {
@@ -46,7 +47,8 @@ func (j *job) page() *entered {
 	return e
 }
 
-// bodies completes the page. Those of units that are done it has itself.
+// bodies adds the bodies of the page's units. The page's own bucket has those
+// of done units.
 func (j *job) bodies(e *entered) {
 	for i := range e.Units {
 		u := &e.Units[i]
@@ -92,7 +94,7 @@ func (j *job) enter(u ledger.Planned) bool {
 		j.head.add(u.Objects, d.counts)
 		return true
 	}
-	j.put(pageBucket, []byte(u.ID), []byte{}) // a value, or it would not be there until it is written
+	j.put(pageBucket, []byte(u.ID), []byte{}) // not nil, or get would not find it before it is committed
 	it, ok := j.item(u.ID)
 	if !ok {
 		it = &ledger.Item{}
@@ -110,7 +112,7 @@ func (j *job) enter(u ledger.Planned) bool {
 	return true
 }
 
-// reopen makes the item open and unbegun. What was acked of it stays.
+// reopen makes the item open and unbegun. What was acked of it is kept.
 func reopen(it *ledger.Item) {
 	it.State, it.Cause = ledger.Open, nil
 	it.Attempts, it.Last = 0, false

@@ -105,7 +105,8 @@ func member(faults []ledger.Fault, m int) int {
 	return slices.IndexFunc(faults, func(f ledger.Fault) bool { return f.Member == m })
 }
 
-// Pause implements [ledger.Worker]. That the unit is due is the feed's to know.
+// Pause implements [ledger.Worker]. The feed, not the ledger, remembers that
+// the unit is due.
 func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
 	return l.write(ctx, "pause", r, serial, func(it *ledger.Item) {
 		it.Cursor, it.Counts = &cur, c
@@ -179,7 +180,8 @@ func (j *job) finish(it *ledger.Item, c ledger.Counts) {
 	j.save()
 }
 
-// dropBody leaves the body of a unit to the page that is under way, if it is on it.
+// dropBody deletes the body of a unit, or moves it to the page under way if the
+// unit is on that page.
 func (j *job) dropBody(id unit.ID) {
 	if j.in(pageBucket).Get([]byte(id)) != nil {
 		j.put(pageBucket, []byte(id), bytes.Clone(j.in(bodyBucket).Get([]byte(id))))

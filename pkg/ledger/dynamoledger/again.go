@@ -12,20 +12,20 @@ import (
 
 func keysPartition(job string) string { return "job#" + job + "#keys" }
 
-// keyKey is the todo's: one for each key, whatever version of it.
+// keyKey is the key of the todo: one for each object key, whatever its version.
 func keyKey(job string, o unit.Object) attributes {
 	o = unit.Object{Key: o.Key}
 	return key(keysPartition(job), string(o.ID()))
 }
 
-// Again implements [ledger.Announced]. A number comes once: a todo that was put
-// in the place of one that was removed has another than that.
+// Again implements [ledger.Announced]. No number comes twice: a todo that is
+// put in the place of one that was removed has a different number.
 func (l *Ledger) Again(ctx context.Context, job string, o unit.Object) error {
 	var number [8]byte
 	_, _ = rand.Read(number[:]) // it never fails
 	var packed packer
 	packed.object(o)
-	_, _, err := l.update(ctx, "look again at a key of job "+job, write{
+	_, _, err := l.update(ctx, onJob("look again at a key of", job), write{
 		key: keyKey(job, o),
 		set: "SET #object = :object, #number = :number, #expires = :expires",
 		values: attributes{
@@ -37,7 +37,7 @@ func (l *Ledger) Again(ctx context.Context, job string, o unit.Object) error {
 
 // Keys implements [ledger.Minder].
 func (l *Ledger) Keys(ctx context.Context, job string, yield func(ledger.KeyTodo) error) error {
-	do := "list what is to be looked at again of job " + job
+	do := onJob("list what is to be looked at again of", job)
 	return l.query(ctx, do, partition(keysPartition(job)), func(a attributes) error {
 		f := fields{of: a}
 		t := ledger.KeyTodo{Number: f.int("number")}
@@ -51,6 +51,6 @@ func (l *Ledger) Keys(ctx context.Context, job string, yield func(ledger.KeyTodo
 
 // KeySent implements [ledger.Minder].
 func (l *Ledger) KeySent(ctx context.Context, job string, t ledger.KeyTodo) error {
-	return l.remove(ctx, "note that a key of job "+job+" was looked at again",
+	return l.remove(ctx, op{verb: "note that a key of job " + job + " was looked at again"},
 		write{key: keyKey(job, t.Object), when: "#number = :number", values: attributes{"number": num(t.Number)}})
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Backlog implements [ledger.Minder]. It reads the index and no item.
+// Backlog implements [ledger.Minder]. It reads only the index, and no item.
 func (l *Ledger) Backlog(ctx context.Context, job string, run int) (ledger.Backlog, error) {
-	if _, err := l.head(ctx, "count what is unfinished of", job); err != nil {
+	if _, err := l.head(ctx, onJob("count what is unfinished of", job)); err != nil {
 		return ledger.Backlog{}, err
 	}
 	var mu sync.Mutex
@@ -42,9 +42,9 @@ func (l *Ledger) Backlog(ctx context.Context, job string, run int) (ledger.Backl
 	return sum, nil
 }
 
-// backlog is a shard's part.
+// backlog is the backlog of one shard.
 func (l *Ledger) backlog(ctx context.Context, job string, run, shard int) (b ledger.Backlog, err error) {
-	do := fmt.Sprintf("count what is unfinished in shard %d of job %s", shard, job)
+	do := onJob(fmt.Sprintf("count what is unfinished in shard %d of", shard), job)
 	open, dead := indexPrefix(run, ledger.Open), indexPrefix(run, ledger.Dead)
 	err = l.query(ctx, do, indexed(job, shard, ofIndex(run), ""), func(a attributes) error {
 		f := fields{of: a}
@@ -62,7 +62,7 @@ func (l *Ledger) backlog(ctx context.Context, job string, run, shard int) (b led
 	return b, err
 }
 
-// since is the time in a place of the index.
+// since parses the time in a place of the index.
 func (f *fields) since(digits string) time.Time {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -73,13 +73,13 @@ func (f *fields) since(digits string) time.Time {
 
 // Stale implements [ledger.Minder].
 func (l *Ledger) Stale(ctx context.Context, job string, run int, then time.Time, yield func(ledger.Item) error) error {
-	const verb = "list what nothing works on of"
-	if _, err := l.head(ctx, verb, job); err != nil {
+	do := onJob("list what nothing works on of", job)
+	if _, err := l.head(ctx, do); err != nil {
 		return err
 	}
 	for shard := range unit.Shards {
 		q := indexed(job, shard, indexPrefix(run, ledger.Open), openPlace(run, then))
-		err := l.indexedItems(ctx, verb+" job "+job, q, "", func(a attributes) error {
+		err := l.indexedItems(ctx, do, q, "", func(a attributes) error {
 			e, err := decodeEntry(a, &l.press)
 			if err != nil || e.State != ledger.Open || e.Run != run || !e.Entered.Before(then) || !e.Touched.Before(then) {
 				return err
@@ -95,9 +95,9 @@ func (l *Ledger) Stale(ctx context.Context, job string, run int, then time.Time,
 
 // Repeat implements [ledger.Minder].
 func (l *Ledger) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
-	const verb = "repeat"
+	do := op{"repeat", r}
 	by := nonce()
-	a, ok, err := l.update(ctx, about(verb, r), write{
+	a, ok, err := l.update(ctx, do, write{
 		key:  unitKey(r.Job, r.ID),
 		set:  "SET #repeats = :next, #touched = :now, #by = :by",
 		when: "#state = :open AND #run = :run AND #repeats = :repeats",
@@ -108,10 +108,10 @@ func (l *Ledger) Repeat(ctx context.Context, r ledger.Ref, repeats int) error {
 	if err != nil || ok || a.wrote(by) {
 		return err
 	}
-	e, err := l.found(ctx, verb, r, a)
+	e, err := l.found(ctx, do, a)
 	if err != nil {
 		return err
 	}
 	return fmt.Errorf("%s: it is %s in run %d after %d re-sends, and one of run %d after %d came: %w",
-		about(verb, r), e.State, e.Run, e.Repeats, r.Run, repeats, ledger.ErrFenced)
+		do, e.State, e.Run, e.Repeats, r.Run, repeats, ledger.ErrFenced)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/spate-go/spate/pkg/failure/awsfailure"
 )
 
-// write is a conditional write of one item. In its expressions #name stands for
-// the attribute of that name, always: a reserved word would be refused. :name is
-// the value of that name.
+// write is a conditional write of one item. Its expressions always write an
+// attribute as #name, because a reserved word would be refused, and a value as
+// :name.
 type write struct {
 	key    attributes
 	set    string // update expression
 	when   string // condition
 	values attributes
-	now    bool // give the item as it is afterwards
+	now    bool // return the item as it is afterwards
 }
 
-// names are the attributes that expressions speak of.
+// names maps the #names in the expressions to attributes.
 func names(expressions ...string) map[string]string {
 	m := map[string]string{}
 	for name := range tokens('#', expressions...) {
@@ -40,8 +40,8 @@ func names(expressions ...string) map[string]string {
 	return m
 }
 
-// used are those of the values that expressions speak of: a value that none uses
-// is refused.
+// used is those of the values that the expressions use: DynamoDB refuses values
+// that none uses.
 func (a attributes) used(expressions ...string) attributes {
 	m := attributes{}
 	for name := range tokens(':', expressions...) {
@@ -53,7 +53,7 @@ func (a attributes) used(expressions ...string) attributes {
 	return m
 }
 
-// tokens are the words behind the mark.
+// tokens are the words that follow the mark.
 func tokens(mark byte, expressions ...string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range expressions {
@@ -79,8 +79,8 @@ func text(expression string) *string {
 	return &expression
 }
 
-// failed marks the error of a call that do was made for.
-func (l *Ledger) failed(ctx context.Context, err error, action, do string) error {
+// failed classifies the error of a call.
+func (l *Ledger) failed(ctx context.Context, err error, action string, do op) error {
 	call := fmt.Sprintf("%s: dynamodb:%s on table %s", do, action, l.table)
 	if failed := awsfailure.Classify(ctx, err, call, nil); failure.Marked(failed) {
 		return failed
@@ -88,8 +88,8 @@ func (l *Ledger) failed(ctx context.Context, err error, action, do string) error
 	return fmt.Errorf("%s: %w", do, err)
 }
 
-// get reads an item strongly consistently; nil where there is none.
-func (l *Ledger) get(ctx context.Context, do string, key attributes) (attributes, error) {
+// get reads an item strongly consistently; nil if there is none.
+func (l *Ledger) get(ctx context.Context, do op, key attributes) (attributes, error) {
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &l.table, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return nil, l.failed(ctx, err, "GetItem", do)
@@ -97,9 +97,9 @@ func (l *Ledger) get(ctx context.Context, do string, key attributes) (attributes
 	return out.Item, nil
 }
 
-// update carries w out. Where its condition does not hold, ok is false and now is
+// update carries out w. If its condition does not hold, ok is false and now is
 // the item that it does not hold for, nil if there is none.
-func (l *Ledger) update(ctx context.Context, do string, w write) (now attributes, ok bool, err error) {
+func (l *Ledger) update(ctx context.Context, do op, w write) (now attributes, ok bool, err error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName:                           &l.table,
 		Key:                                 w.key,
@@ -127,7 +127,7 @@ func (l *Ledger) update(ctx context.Context, do string, w write) (now attributes
 }
 
 // remove deletes an item if the condition of w holds.
-func (l *Ledger) remove(ctx context.Context, do string, w write) error {
+func (l *Ledger) remove(ctx context.Context, do op, w write) error {
 	err := calm(ctx, func() error {
 		_, err := l.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &l.table, Key: w.key, ConditionExpression: text(w.when),
@@ -141,7 +141,7 @@ func (l *Ledger) remove(ctx context.Context, do string, w write) error {
 	return l.failed(ctx, err, "DeleteItem", do)
 }
 
-// part is w as a part of a transaction.
+// part is w as part of a transaction.
 func (l *Ledger) part(w write) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:                           &l.table,
@@ -154,7 +154,7 @@ func (l *Ledger) part(w write) types.TransactWriteItem {
 	}}
 }
 
-// check is a part that only has a condition.
+// check is a part of a transaction that only has a condition.
 func (l *Ledger) check(w write) types.TransactWriteItem {
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName:                           &l.table,
@@ -166,7 +166,8 @@ func (l *Ledger) check(w write) types.TransactWriteItem {
 	}}
 }
 
-// put is a part that writes a whole item, on a condition or without.
+// put is a part of a transaction that writes a whole item, on w's condition if
+// it has one.
 func (l *Ledger) put(item attributes, w write) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName:                 &l.table,
@@ -177,12 +178,13 @@ func (l *Ledger) put(item attributes, w write) types.TransactWriteItem {
 	}}
 }
 
-// refusal tells which parts of a transaction had a condition that did not hold.
+// refusal says which parts of a transaction had a condition that did not hold.
 type refusal []types.CancellationReason
 
 const unmet = "ConditionalCheckFailed"
 
-// of reports whether that part is to blame, and the item that it is about.
+// of reports whether that part was refused, and returns the item that its
+// condition did not hold for.
 func (r refusal) of(part int) (attributes, bool) {
 	if part >= len(r) || aws.ToString(r[part].Code) != unmet {
 		return nil, false
@@ -190,10 +192,11 @@ func (r refusal) of(part int) (attributes, bool) {
 	return r[part].Item, true
 }
 
-// transact carries out all parts or none. The refusal is nil when it did; none of
-// the conditions is known to hold where one does not. The SDK gives the
-// transaction a token, so that one whose answer was lost is not carried out twice.
-func (l *Ledger) transact(ctx context.Context, do string, parts ...types.TransactWriteItem) (refusal, error) {
+// transact carries out all parts or none. The refusal is nil if it carried them
+// out; otherwise nothing is known of the conditions that it does not name. The
+// SDK gives the transaction a token, so that one whose answer was lost is not
+// carried out twice.
+func (l *Ledger) transact(ctx context.Context, do op, parts ...types.TransactWriteItem) (refusal, error) {
 	err := calm(ctx, func() error {
 		_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: parts})
 		return err
@@ -215,8 +218,8 @@ func (r refusal) any(codes ...string) bool {
 	return slices.ContainsFunc(r, func(c types.CancellationReason) bool { return slices.Contains(codes, aws.ToString(c.Code)) })
 }
 
-// calm makes a call again that met another's transaction, or that was cancelled
-// for load. The SDK does not: to it both are answers.
+// calm repeats a call that ran into another's transaction, or that was
+// cancelled for load. The SDK does not: it takes both for answers.
 func calm(ctx context.Context, call func() error) error {
 	p := backoff.Policy{Base: 20 * time.Millisecond, Max: time.Second, Retries: 9}
 	return backoff.Retry(ctx, p, crowded, call)
@@ -234,9 +237,10 @@ func crowded(err error) bool {
 	return !reasons.any(unmet) && reasons.any("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded")
 }
 
-// query calls yield for the items of a partition, in order of their keys: strongly
-// consistently, but where an index is asked. One page of at most 1 MB is held.
-func (l *Ledger) query(ctx context.Context, do string, q dynamodb.QueryInput, yield func(attributes) error) error {
+// query calls yield for the items of a partition, in the order of their keys.
+// It reads strongly consistently, except from an index. One page of at most 1
+// MB is held.
+func (l *Ledger) query(ctx context.Context, do op, q dynamodb.QueryInput, yield func(attributes) error) error {
 	q.TableName, q.ConsistentRead = &l.table, aws.Bool(q.IndexName == nil)
 	for {
 		out, err := l.client.Query(ctx, &q)
@@ -260,9 +264,9 @@ func (l *Ledger) query(ctx context.Context, do string, q dynamodb.QueryInput, yi
 // batchKeys is how many items a batch may ask for.
 const batchKeys = 100
 
-// batch reads items by their keys, in no order. Those that there are none of are
-// left out.
-func (l *Ledger) batch(ctx context.Context, do string, keys []attributes, attributesWanted string) (items []attributes, err error) {
+// batch reads items by their keys, in no order. Keys without an item are left
+// out.
+func (l *Ledger) batch(ctx context.Context, do op, keys []attributes, attributesWanted string) (items []attributes, err error) {
 	for chunk := range slices.Chunk(keys, batchKeys) {
 		ask := types.KeysAndAttributes{
 			ConsistentRead:           aws.Bool(true),
@@ -279,9 +283,9 @@ func (l *Ledger) batch(ctx context.Context, do string, keys []attributes, attrib
 	return items, nil
 }
 
-// fill asks until nothing is left unprocessed. That something is, is how a batch
+// fill asks until nothing is left unprocessed. Unprocessed keys are how a batch
 // says that it was throttled.
-func (l *Ledger) fill(ctx context.Context, do string, ask types.KeysAndAttributes, items []attributes) ([]attributes, error) {
+func (l *Ledger) fill(ctx context.Context, do op, ask types.KeysAndAttributes, items []attributes) ([]attributes, error) {
 	const idle = 8 // answers in a row that process nothing
 	for n := 0; len(ask.Keys) > 0; n++ {
 		if n > idle {
@@ -302,7 +306,7 @@ func (l *Ledger) fill(ctx context.Context, do string, ask types.KeysAndAttribute
 		}
 		left := out.UnprocessedKeys[l.table].Keys
 		if len(left) < len(ask.Keys) {
-			n = 0 // what there is none of is processed too
+			n = 0 // keys without an item count as processed too
 		}
 		ask.Keys = left
 	}

@@ -12,7 +12,7 @@ func claimKey(job string, id unit.ObjectID) attributes {
 	return key(shardPartition(job, id.Shard()), string(id))
 }
 
-// claimed enters a claim where there is none, or one that may be taken again.
+// claimed enters a claim if there is none, or one that may be taken again.
 func (l *Ledger) claimed(job string, c ledger.Claim) write {
 	now := l.clock()
 	return write{
@@ -38,21 +38,20 @@ func decodeClaim(a attributes) (ledger.Held, error) {
 	return h, nil
 }
 
-// bars reports whether the claim stands against c.
+// bars reports whether the claim h keeps c from being entered.
 func bars(h ledger.Held, c ledger.Claim) bool {
 	return h.Unit != c.Unit && (!h.Overwritten || h.Take != c.Take-1)
 }
 
 // Claimed implements [ledger.Intaker].
 func (l *Ledger) Claimed(ctx context.Context, job string, id unit.ObjectID) (ledger.Held, error) {
-	const verb = "look up an object of"
-	do := fmt.Sprintf("look up object %s of job %s", id, job)
+	do := onJob(fmt.Sprintf("look up object %s of", id), job)
 	a, err := l.get(ctx, do, claimKey(job, id))
 	if err != nil {
 		return ledger.Held{}, err
 	}
 	if a == nil {
-		if _, err := l.head(ctx, verb, job); err != nil {
+		if _, err := l.head(ctx, do); err != nil {
 			return ledger.Held{}, err
 		}
 		return ledger.Held{}, fmt.Errorf("%s: %w", do, ledger.ErrNoClaim)

@@ -118,7 +118,7 @@ func (r random) item() ledger.Item {
 	return it
 }
 
-func TestItemsSurvive(t *testing.T) {
+func TestJobsAndItemsAreReadAsTheyWereWritten(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := random{rand.New(rand.NewPCG(seed, 1))}

@@ -41,14 +41,14 @@ func counterKey(job string, run, shard int) attributes {
 	return key(shardPartition(job, shard), fmt.Sprintf("count#%d", run))
 }
 
-// count adds t to the counter of a shard and returns what it says then. An answer
-// that was lost is not counted twice, unless another call came between.
-func (l *Ledger) count(ctx context.Context, do, job string, run, shard int, t tally) (tally, error) {
+// count adds t to the counter of a shard and returns the sum. An addition whose
+// answer was lost is not counted twice, unless another call came between.
+func (l *Ledger) count(ctx context.Context, do op, run, shard int, t tally) (tally, error) {
 	by := nonce()
-	// Whether it was counted now or by the answer that was lost, a is how the
-	// counter stands.
+	// Whether it was counted now or by the call whose answer was lost, a is the
+	// counter as it stands.
 	a, _, err := l.update(ctx, do, write{
-		key: counterKey(job, run, shard),
+		key: counterKey(do.Job, run, shard),
 		set: "SET #by = :by, #expires = :expires" +
 			" ADD #done :done, #dead :dead, #beat :beat, #objects :objects, #bytes :bytes, #records :records",
 		when: "attribute_not_exists(#by) OR #by <> :by",
@@ -64,38 +64,38 @@ func (l *Ledger) count(ctx context.Context, do, job string, run, shard int, t ta
 	return decodeTally(a)
 }
 
-// said is what a shard's counter says, with how many units are planned of it.
-// The meta is read after the counter was written: so of the last reader and the
-// lister, which writes the end marker and then looks at the counters, one sees
-// what the other wrote.
-func (l *Ledger) said(ctx context.Context, verb string, r ledger.Ref, run int, t tally) (ledger.Tally, error) {
-	h, err := l.head(ctx, verb+" a unit of", r.Job)
+// said is a shard's counter, with the number of units planned for the shard.
+// The meta is read after the counter was written. So of the last reader and the
+// lister, which writes the end marker and then looks at the counters, at least
+// one sees what the other wrote.
+func (l *Ledger) said(ctx context.Context, do op, run int, t tally) (ledger.Tally, error) {
+	h, err := l.head(ctx, do)
 	if err != nil {
 		return ledger.Tally{}, err
 	}
 	out := ledger.Tally{Done: int(t.done), Dead: int(t.dead)}
 	if h.Run == run {
-		out.Planned, out.Listed = int(h.shards[r.ID.Shard()]), h.Listed
+		out.Planned, out.Listed = int(h.shards[do.ID.Shard()]), h.Listed
 	}
 	return out, nil
 }
 
-// look is said without having counted.
-func (l *Ledger) look(ctx context.Context, verb string, r ledger.Ref, run int) (ledger.Tally, error) {
-	a, err := l.get(ctx, about(verb, r), counterKey(r.Job, run, r.ID.Shard()))
+// look is said for a call that counted nothing.
+func (l *Ledger) look(ctx context.Context, do op, run int) (ledger.Tally, error) {
+	a, err := l.get(ctx, do, counterKey(do.Job, run, do.ID.Shard()))
 	if err != nil {
 		return ledger.Tally{}, err
 	}
 	t, err := decodeTally(a)
 	if err != nil {
-		return ledger.Tally{}, fmt.Errorf("%s: %w", about(verb, r), err)
+		return ledger.Tally{}, fmt.Errorf("%s: %w", do, err)
 	}
-	return l.said(ctx, verb, r, run, t)
+	return l.said(ctx, do, run, t)
 }
 
 // Progress implements [ledger.Prover].
 func (l *Ledger) Progress(ctx context.Context, job string, run int) (ledger.Progress, error) {
-	do := "count units of job " + job
+	do := onJob("count units of", job)
 	var keys []attributes
 	for shard := range unit.Shards {
 		keys = append(keys, counterKey(job, run, shard))
@@ -113,7 +113,7 @@ func (l *Ledger) Progress(ctx context.Context, job string, run int) (ledger.Prog
 		sum.add(t)
 	}
 	// After the counters, as in said.
-	h, err := l.head(ctx, "count units of", job)
+	h, err := l.head(ctx, do)
 	if err != nil {
 		return ledger.Progress{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// partition asks for all of a partition.
+// partition is a query for a whole partition.
 func partition(pk string) dynamodb.QueryInput {
 	const where = "#pk = :pk"
 	return dynamodb.QueryInput{
@@ -21,7 +21,7 @@ func partition(pk string) dynamodb.QueryInput {
 
 // Live implements [ledger.Dispatcher].
 func (l *Ledger) Live(ctx context.Context) (jobs []string, err error) {
-	err = l.query(ctx, "list live jobs", partition(livePartition), func(a attributes) error {
+	err = l.query(ctx, op{verb: "list live jobs"}, partition(livePartition), func(a attributes) error {
 		f := fields{of: a}
 		jobs = append(jobs, f.text("sk"))
 		return f.err
@@ -31,25 +31,25 @@ func (l *Ledger) Live(ctx context.Context) (jobs []string, err error) {
 
 // Body implements [ledger.Dispatcher].
 func (l *Ledger) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
-	const verb = "look up"
-	e, err := l.entry(ctx, verb, r)
+	do := op{"look up", r}
+	e, err := l.entry(ctx, do)
 	if err != nil {
 		return nil, err
 	}
 	if e.entered() {
 		if e.body == nil {
-			return nil, fmt.Errorf("%s: it is done, and its body is not kept: %w", about(verb, r), ledger.ErrNoUnit)
+			return nil, fmt.Errorf("%s: it is done, and its body is not kept: %w", do, ledger.ErrNoUnit)
 		}
 		return e.body, nil
 	}
-	a, err := l.get(ctx, about(verb, r), key(planPartition(r.Job, e.Run), e.plan))
+	a, err := l.get(ctx, do, key(planPartition(r.Job, e.Run), e.plan))
 	if err != nil {
 		return nil, err
 	}
 	if a != nil {
 		t, err := decodePart(a, &l.press)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", about(verb, r), err)
+			return nil, fmt.Errorf("%s: %w", do, err)
 		}
 		for _, u := range t.page.Units {
 			if u.ID == r.ID {
@@ -57,20 +57,19 @@ func (l *Ledger) Body(ctx context.Context, r ledger.Ref) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s: page %s of run %d is not in the table any more: start the job again: %w", about(verb, r), e.plan, e.Run, ledger.ErrNoUnit)
+	return nil, fmt.Errorf("%s: page %s of run %d is not in the table any more: start the job again: %w", do, e.plan, e.Run, ledger.ErrNoUnit)
 }
 
-// Pending implements [ledger.Resumer]: what was listed in the order of the plan.
-// A part of a page is held at a time.
+// Pending implements [ledger.Resumer]. Units that were listed come in the order
+// of the plan. One part of a page is held at a time.
 func (l *Ledger) Pending(ctx context.Context, job string, run int, yield func(ledger.Planned) error) error {
-	const verb = "list what is pending of"
-	do := verb + " job " + job
-	h, err := l.head(ctx, verb, job)
+	do := onJob("list what is pending of", job)
+	h, err := l.head(ctx, do)
 	if err != nil {
 		return err
 	}
 	if !h.Continuous || h.Run != run {
-		if err := l.planned(ctx, do, job, run, yield); err != nil || h.Run == run {
+		if err := l.planned(ctx, do, run, yield); err != nil || h.Run == run {
 			return err
 		}
 	}
@@ -83,14 +82,14 @@ func (l *Ledger) Pending(ctx context.Context, job string, run int, yield func(le
 	})
 }
 
-// planned are the open units of the run's plan.
-func (l *Ledger) planned(ctx context.Context, do, job string, run int, yield func(ledger.Planned) error) error {
-	return l.query(ctx, do, partition(planPartition(job, run)), func(a attributes) error {
+// planned yields the open units of the run's plan.
+func (l *Ledger) planned(ctx context.Context, do op, run int, yield func(ledger.Planned) error) error {
+	return l.query(ctx, do, partition(planPartition(do.Job, run)), func(a attributes) error {
 		t, err := decodePart(a, &l.press)
 		if err != nil {
 			return err
 		}
-		open, err := l.open(ctx, do, job, run, t)
+		open, err := l.open(ctx, do, run, t)
 		if err != nil {
 			return err
 		}
@@ -98,7 +97,7 @@ func (l *Ledger) planned(ctx context.Context, do, job string, run int, yield fun
 			if !open[u.ID] {
 				continue
 			}
-			delete(open, u.ID) // once
+			delete(open, u.ID) // yield it once
 			if err := yield(u); err != nil {
 				return err
 			}
@@ -107,15 +106,15 @@ func (l *Ledger) planned(ctx context.Context, do, job string, run int, yield fun
 	})
 }
 
-// open are those of the part's units that are open in the run and that no other
-// page has.
-func (l *Ledger) open(ctx context.Context, do, job string, run int, t part) (map[unit.ID]bool, error) {
+// open is those of the part's units that are open in the run, and in no other
+// page of it.
+func (l *Ledger) open(ctx context.Context, do op, run int, t part) (map[unit.ID]bool, error) {
 	open := map[unit.ID]bool{}
 	var keys []attributes
 	for _, u := range t.page.Units {
 		if !open[u.ID] {
 			open[u.ID] = true
-			keys = append(keys, unitKey(job, u.ID))
+			keys = append(keys, unitKey(do.Job, u.ID))
 		}
 	}
 	items, err := l.batch(ctx, do, keys, "#sk, #run, #state, #plan")
@@ -139,7 +138,7 @@ func todoKey(job string, id unit.ID) attributes { return key(todoPartition(job),
 
 // Due implements [ledger.Dispatcher].
 func (l *Ledger) Due(ctx context.Context, job string, run int, yield func(ledger.Todo) error) error {
-	return l.query(ctx, "list what is due of job "+job, partition(todoPartition(job)), func(a attributes) error {
+	return l.query(ctx, onJob("list what is due of", job), partition(todoPartition(job)), func(a attributes) error {
 		f := fields{of: a}
 		t, of := ledger.Todo{ID: unit.ID(f.text("sk")), Number: f.int("number")}, f.int("run")
 		if f.err != nil || of != run {
@@ -151,7 +150,7 @@ func (l *Ledger) Due(ctx context.Context, job string, run int, yield func(ledger
 
 // Sent implements [ledger.Dispatcher].
 func (l *Ledger) Sent(ctx context.Context, job string, t ledger.Todo) error {
-	return l.remove(ctx, fmt.Sprintf("note that unit %s of job %s was sent", t.ID, job),
+	return l.remove(ctx, op{verb: fmt.Sprintf("note that unit %s of job %s was sent", t.ID, job)},
 		write{key: todoKey(job, t.ID), when: "#number = :number", values: attributes{"number": num(t.Number)}})
 }
 
@@ -159,7 +158,7 @@ func watchKey(job string) attributes { return jobKey(job, "watch") }
 
 // Watch implements [ledger.Dispatcher].
 func (l *Ledger) Watch(ctx context.Context, job string) (ledger.Watch, error) {
-	do := "watch job " + job
+	do := onJob("watch", job)
 	a, err := l.get(ctx, do, watchKey(job))
 	if err != nil {
 		return ledger.Watch{}, err
@@ -182,7 +181,7 @@ func (l *Ledger) Watched(ctx context.Context, job string, w ledger.Watch) error 
 	var flow packer
 	flow.flow(w.Flow)
 	flow.flow(w.PerMinute)
-	_, _, err := l.update(ctx, "watch job "+job, write{
+	_, _, err := l.update(ctx, onJob("watch", job), write{
 		key: watchKey(job),
 		set: "SET #run = :run, #generation = :generation, #beat = :beat, #since = :since, #proved = :proved, #probe = :probe, #at = :at, #flow = :flow",
 		values: attributes{

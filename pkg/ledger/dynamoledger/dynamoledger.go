@@ -1,14 +1,14 @@
 // Package dynamoledger is the ledger of a job that many processes work on: one
-// DynamoDB table, as Schema has it. It makes no table, and it sends nothing to the
-// feed.
+// DynamoDB table with the layout of Schema. It makes no table, and it sends
+// nothing to the feed.
 //
-// What holds between two items is written in one transaction; everything else is
-// one conditional write, whose condition is the fence, the lease or the state
-// that the contract names. A write whose answer was lost is repeated by the SDK:
-// the condition then fails on the caller's own doing, which every method here
-// tells from another's. Counters are for display and as a trigger only, and are
-// written after what they count; the proof reads every item, strongly
-// consistently (INV-1, INV-7).
+// What must hold between two items is written in one transaction; everything else
+// is one conditional write, whose condition is the fence, the lease or the state
+// that the contract names. The SDK repeats a write whose answer was lost, and then
+// the condition fails because of the caller's own first write; every method here
+// can tell that from somebody else's write. Counters are for display and as a
+// trigger only, and are written after what they count; the proof reads every item,
+// strongly consistently (INV-1, INV-7).
 //
 //	jobs                 job              a job that is not retired
 //	job#<job>            meta             the job, with the lease; 4 KB at most
@@ -23,21 +23,21 @@
 //
 // A unit that goes well costs its reader three writes and two reads: Meta, Begin,
 // and Done, which counts and then reads the meta. Its lister writes it once; an
-// intake, in one transaction with its claims, after one read.
+// intake writes it in one transaction with its claims, after one read.
 //
-// A run that was listed finds its units by its plan. A continuous one has none,
-// and its items are mostly those of units that are done: its open and dead ones
-// carry an attribute, IndexKey, that only they have, and so stand in the index of
-// that name. The index is a moment behind. Whoever goes by it reads each item that
-// it names, consistently, and what it does not name yet is found the next time.
+// A listed run finds its units by its plan. A continuous run has none, and most of
+// its items are units that are done. So its open and dead units carry an attribute,
+// IndexKey, that no others have, which puts them into the index of that name. The
+// index lags behind by a moment: whatever it names is read again, consistently, and
+// what it does not name yet is found the next time.
 //
-// Units stay for as long as the job may be started again, and those that were
-// entered until DoneTime after they are done. What a run needs beside them (plan,
-// counters, todos) has its time to live from its first write, half a year: that
-// costs nothing, where marking the plan once the run has ended would write it a
-// second time. So it is there for 30 days after the end of a run that took up to
-// five months. A run that outlives it sends no unit again and fails by name;
-// starting the job again heals it.
+// Units of listed runs stay for as long as the job may be started again, those of
+// continuous runs until DoneTime after they are done. What a run needs beside them
+// (plan, counters, todos) lives for half a year from its first write. That costs
+// nothing, whereas to mark the plan at the end of the run would be to write it a
+// second time. So the plan of a run that takes up to five months is still there 30
+// days after its end. A run that outlives its plan sends no unit again and fails,
+// naming them; starting the job again repairs that.
 package dynamoledger
 
 import (
@@ -54,8 +54,8 @@ import (
 var _ ledger.Shared = (*Ledger)(nil)
 
 // API is the part of *dynamodb.Client that this package calls. A policy has to
-// allow these actions, and PutItem and ConditionCheckItem, which transactions
-// hold.
+// allow these actions and, for the parts of transactions, PutItem and
+// ConditionCheckItem.
 type API interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
@@ -69,11 +69,11 @@ type API interface {
 type Options struct {
 	// Concurrency is how many requests one call makes at a time; 0 means 32.
 	Concurrency int
-	// Now is the clock that leases lapse by; nil means time.Now.
+	// Now is the clock of leases and of all times in items; nil means time.Now.
 	Now func() time.Time
 }
 
-// keep is the time to live of what only a run needs.
+// keep is the time to live of what is needed only by its run.
 const keep = 180 * 24 * time.Hour
 
 // Ledger holds jobs in a table.
@@ -85,12 +85,12 @@ type Ledger struct {
 	press       press
 
 	mu sync.Mutex
-	// runs are the highest runs seen, by job. They only rise, so what is known
-	// is true; it is as late as the last Meta of this process. Guarded by mu.
+	// runs are the highest runs seen, by job. Runs only rise, so the job has reached
+	// at least these; they are as old as this process's last Meta. Guarded by mu.
 	runs map[string]seen
 }
 
-// seen is what is known of a job's run. What it is like never changes.
+// seen is what is known of a job's run. Its kind never changes.
 type seen struct {
 	run        int
 	continuous bool
@@ -124,18 +124,18 @@ func (l *Ledger) past(job string, run int) bool {
 	return run < l.runs[job].run
 }
 
-// continuous guesses whether a unit of the job was entered, not listed. A write
-// that goes by it has the item say whether it is so.
+// continuous guesses whether a unit of the job was entered rather than listed.
+// A write that relies on it has the item confirm it.
 func (l *Ledger) continuous(job string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.runs[job].continuous
 }
 
-// expires is when an item that is written now may go.
+// expires is when an item that is written now may be deleted.
 func (l *Ledger) expires() value { return num(l.now().Add(keep).Unix()) }
 
-// nonce names one call, so that its own write is known again when the SDK
+// nonce identifies one call, so that it recognises its own write when the SDK
 // repeats it.
 func nonce() []byte {
 	b := make([]byte, 8)

@@ -6,12 +6,11 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Done implements [ledger.Worker]. The counter is written after the item, so that
-// it never is ahead; the item names the call that made it done, so that one whose
-// answer was lost counts all the same.
+// Done implements [ledger.Worker]. The counter is written after the item, so
+// that it is never ahead of it. The item names the call that made it done, so
+// that a call whose answer was lost still counts.
 func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (ledger.Tally, error) {
-	const verb = "finish"
-	do := about(verb, r)
+	do := op{"finish", r}
 	by := nonce()
 	entered := l.continuous(r.Job)
 	for {
@@ -21,27 +20,27 @@ func (l *Ledger) Done(ctx context.Context, r ledger.Ref, c ledger.Counts) (ledge
 		if err != nil {
 			return ledger.Tally{}, err
 		}
-		e, err := l.found(ctx, verb, r, a)
+		e, err := l.found(ctx, do, a)
 		switch {
 		case err != nil:
 			return ledger.Tally{}, err
 		case ok || e.State == ledger.Done && a.wrote(by):
-			return l.counted(ctx, verb, r, e.Run, doneTally(e))
+			return l.counted(ctx, do, e.Run, doneTally(e))
 		case e.State == ledger.Done:
-			return l.look(ctx, verb, r, e.Run)
+			return l.look(ctx, do, e.Run)
 		case e.State == ledger.Open:
 			entered = e.entered() // or a redrive was quicker
 			continue
 		}
-		out, ok, err := l.undie(ctx, verb, r, e, l.done(r, c, by, e.entered()))
+		out, ok, err := l.undie(ctx, do, e, l.done(r, c, by, e.entered()))
 		if err != nil || ok {
 			return out, err
 		}
 	}
 }
 
-// done makes a unit done that was entered, or listed. One that was entered may go
-// in time, and needs no body any more.
+// done makes a unit done that was entered, or else listed. One that was entered
+// gets a time to live, and loses its body.
 func (l *Ledger) done(r ledger.Ref, c ledger.Counts, by []byte, entered bool) write {
 	now := l.clock()
 	w := write{
@@ -62,23 +61,23 @@ func (l *Ledger) done(r ledger.Ref, c ledger.Counts, by []byte, entered bool) wr
 	return w
 }
 
-// What an item says of how its unit came.
+// How an item shows whether its unit was listed or announced.
 const (
 	listed    = "attribute_not_exists(#entered)"
 	announced = "attribute_exists(#entered)"
 )
 
-// undie makes a dead unit done. In the same step the generation rises: a verdict
-// that was proved with the unit dead must not pass.
-func (l *Ledger) undie(ctx context.Context, verb string, r ledger.Ref, e entry, w write) (ledger.Tally, bool, error) {
+// undie makes a dead unit done. The generation rises in the same transaction: a
+// verdict that was proved while the unit was dead must be refused.
+func (l *Ledger) undie(ctx context.Context, do op, e entry, w write) (ledger.Tally, bool, error) {
 	w.when += " AND #state = :dead"
-	refused, err := l.transact(ctx, about(verb, r),
+	refused, err := l.transact(ctx, do,
 		l.part(w),
-		l.part(write{key: metaKey(r.Job), set: "SET #generation = #generation + :one", when: "attribute_exists(#pk)", values: attributes{"one": num(1)}}))
+		l.part(write{key: metaKey(do.Job), set: "SET #generation = #generation + :one", when: "attribute_exists(#pk)", values: attributes{"one": num(1)}}))
 	if err != nil || refused != nil {
 		return ledger.Tally{}, false, err
 	}
-	a, err := l.entry(ctx, verb, r) // it may have changed runs since
+	a, err := l.entry(ctx, do) // it may have changed runs since
 	if err != nil {
 		return ledger.Tally{}, false, err
 	}
@@ -86,22 +85,22 @@ func (l *Ledger) undie(ctx context.Context, verb string, r ledger.Ref, e entry, 
 	if a.Run == e.Run {
 		t.dead = -1
 	}
-	out, err := l.counted(ctx, verb, r, a.Run, t)
+	out, err := l.counted(ctx, do, a.Run, t)
 	return out, true, err
 }
 
 // Dead implements [ledger.Worker].
 func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Cause) (ledger.Tally, error) {
-	const verb = "give up"
+	do := op{"give up", r}
 	by := nonce()
 	entered := l.continuous(r.Job)
 	for {
-		a, ok, err := l.update(ctx, about(verb, r), l.dead(r, serial, c, by, entered))
+		a, ok, err := l.update(ctx, do, l.dead(r, serial, c, by, entered))
 		if err != nil {
 			return ledger.Tally{}, err
 		}
 		if !ok {
-			e, err := l.found(ctx, verb, r, a)
+			e, err := l.found(ctx, do, a)
 			switch {
 			case err != nil:
 				return ledger.Tally{}, err
@@ -109,17 +108,17 @@ func (l *Ledger) Dead(ctx context.Context, r ledger.Ref, serial int, c ledger.Ca
 				entered = e.entered()
 				continue
 			case e.State != ledger.Dead || e.Run != r.Run || e.Serial != serial:
-				return ledger.Tally{}, e.refuse(verb, r, serial)
+				return ledger.Tally{}, e.refuse(do, serial)
 			case !a.wrote(by):
-				return l.look(ctx, verb, r, r.Run)
+				return l.look(ctx, do, r.Run)
 			}
 		}
-		return l.counted(ctx, verb, r, r.Run, tally{dead: 1, beat: 1})
+		return l.counted(ctx, do, r.Run, tally{dead: 1, beat: 1})
 	}
 }
 
-// dead makes a unit dead that was entered, or listed. One that was entered keeps
-// its body, for a redrive to send, and may never have been begun.
+// dead makes a unit dead that was entered, or else listed. One that was entered
+// keeps its body, for a redrive to send, and may never have been begun.
 func (l *Ledger) dead(r ledger.Ref, serial int, c ledger.Cause, by []byte, entered bool) write {
 	now := l.clock()
 	v := fence(r, serial)
@@ -138,11 +137,11 @@ func (l *Ledger) dead(r ledger.Ref, serial int, c ledger.Cause, by []byte, enter
 	return w
 }
 
-// counted counts a unit that ended and says how far its shard is.
-func (l *Ledger) counted(ctx context.Context, verb string, r ledger.Ref, run int, t tally) (ledger.Tally, error) {
-	sum, err := l.count(ctx, about(verb, r), r.Job, run, r.ID.Shard(), t)
+// counted counts a unit that ended and returns how far its shard is.
+func (l *Ledger) counted(ctx context.Context, do op, run int, t tally) (ledger.Tally, error) {
+	sum, err := l.count(ctx, do, run, do.ID.Shard(), t)
 	if err != nil {
 		return ledger.Tally{}, err
 	}
-	return l.said(ctx, verb, r, run, sum)
+	return l.said(ctx, do, run, sum)
 }

@@ -18,9 +18,9 @@ import (
 // entering writes the units of one page.
 type entering struct {
 	*Ledger
-	do    string
+	do    op
 	lease ledger.Lease
-	page  string // what the names of its parts begin with
+	page  string // prefix of the names of its parts
 
 	mu    sync.Mutex
 	again perShard      // guarded by mu
@@ -28,8 +28,8 @@ type entering struct {
 	dead  []place       // of earlier runs; guarded by mu
 }
 
-// place is a unit of the page and where its body is, or one that was entered and
-// when.
+// place is a unit of the page and where its body is, or a unit that was entered
+// and when.
 type place struct {
 	unit    ledger.Planned
 	plan    string
@@ -78,7 +78,8 @@ func (e *entering) enter(ctx context.Context, parts []part) ([]unit.ID, error) {
 	return due, nil
 }
 
-// one writes a unit and reports whether it is done. A dead one is left to revive.
+// one writes a unit and reports whether it is done. A dead one is left for
+// revive.
 func (e *entering) one(ctx context.Context, p place) (done bool, err error) {
 	w := write{
 		key:  unitKey(e.lease.Job, p.unit.ID),
@@ -144,10 +145,10 @@ func (e *entering) left(p place) {
 	e.dead = append(e.dead, p)
 }
 
-// revive opens what earlier runs gave up.
+// revive opens the units that earlier runs gave up.
 func (e *entering) revive(ctx context.Context) error {
 	r := revival{
-		Ledger: e.Ledger, do: e.do, job: e.lease.Job, when: leasing, values: e.leasing(e.lease),
+		Ledger: e.Ledger, do: e.do, when: leasing, values: e.leasing(e.lease),
 		refuse: func(h *head) error { return h.leased(e.do, e.lease) },
 	}
 	left, err := r.revive(ctx, e.dead, func(p place) write {
@@ -162,8 +163,8 @@ func (e *entering) revive(ctx context.Context) error {
 	return errors.Join(err, e.late(left))
 }
 
-// late says that units which were dead are not any more. A late reader made them
-// done: the page is entered again by whoever repeats the call.
+// late is the error for units that are dead no longer, because a late reader
+// made them done: whoever repeats the call enters the page again.
 func (e *entering) late(left []place) error {
 	if len(left) == 0 {
 		return nil
@@ -171,14 +172,14 @@ func (e *entering) late(left []place) error {
 	return failure.Errorf(failure.Transient, failure.RetriesExhausted, "%s: unit %s and %d more were dead and are not any more: try again", e.do, left[0].unit.ID, len(left)-1)
 }
 
-// count tells the counters of done units that were taken over. A repeated call
-// takes over none.
+// count adds the done units that were taken over to the counters. A repeated
+// call takes over none.
 func (e *entering) count(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.concurrency)
 	for shard, t := range e.taken {
 		g.Go(func() error {
-			_, err := e.Ledger.count(gctx, e.do, e.lease.Job, e.lease.Run, shard, t)
+			_, err := e.Ledger.count(gctx, e.do, e.lease.Run, shard, t)
 			return err
 		})
 	}

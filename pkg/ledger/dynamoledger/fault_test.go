@@ -116,7 +116,7 @@ func TestWhatWasDoneIsTold(t *testing.T) {
 	}
 }
 
-func TestARepeatThatIsRepeated(t *testing.T) {
+func TestARepeatWhoseAnswerWasLostIsNoError(t *testing.T) {
 	for at := 1; at <= 2; at++ {
 		api, s := streaming(t, 1)
 		api.repeat = len(api.calls) + at
@@ -178,7 +178,7 @@ func TestConflictsAreWaitedOut(t *testing.T) {
 	})
 }
 
-func TestKeysThatStayUnprocessed(t *testing.T) {
+func TestABatchIsAskedAgainUntilNothingIsUnprocessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newTable()
 		s := &teller{T: t, Ledger: alone(api)}

@@ -16,14 +16,15 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// The place of a unit in the index is its run, its state, and a time: when it was
-// entered, of an open one, or when it died. So what one asks for stands together,
-// the oldest first, and nothing that a reader writes on its way moves it.
+// The place of a unit in the index is its run, its state and a time: when it was
+// entered or, for a dead one, when it died. So what is asked for stands together,
+// the oldest first, and nothing that a reader writes during its work moves it.
 func placeAt(prefix string, at time.Time) string {
 	return fmt.Sprintf("%s%019d", prefix, at.UnixNano())
 }
 
-// ofIndex is what the places of a run begin with, indexPrefix those of a state.
+// ofIndex is the prefix of the places of a run, indexPrefix that of a state in
+// it.
 func ofIndex(run int) string { return fmt.Sprintf("%08d#", run) }
 
 func indexPrefix(run int, s ledger.UnitState) string { return ofIndex(run) + string(s) + "#" }
@@ -34,8 +35,8 @@ func openPlace(run int, entered time.Time) string {
 
 func deadPlace(run int, ended time.Time) string { return placeAt(indexPrefix(run, ledger.Dead), ended) }
 
-// indexed asks for the places of a shard that begin with prefix; with upTo, for
-// those from there up to it.
+// indexed is a query for the places of a shard that begin with prefix; with
+// upTo, for those from prefix up to it.
 func indexed(job string, shard int, prefix, upTo string) dynamodb.QueryInput {
 	where := "#pk = :pk AND begins_with(#unfinished, :prefix)"
 	if upTo != "" {
@@ -49,8 +50,9 @@ func indexed(job string, shard int, prefix, upTo string) dynamodb.QueryInput {
 }
 
 // indexedItems calls yield for the items that q finds in the index, by id, as a
-// consistent read gives them. The index may be behind: they may be done by now.
-func (l *Ledger) indexedItems(ctx context.Context, do string, q dynamodb.QueryInput, wanted string, yield func(attributes) error) error {
+// consistent read returns them. The index may be behind: they may be done by
+// now.
+func (l *Ledger) indexedItems(ctx context.Context, do op, q dynamodb.QueryInput, wanted string, yield func(attributes) error) error {
 	var found []string
 	pk := q.ExpressionAttributeValues[":pk"]
 	err := l.query(ctx, do, q, func(a attributes) error {
@@ -89,8 +91,9 @@ func unindexed(err error) bool {
 	return is && refused.ErrorCode() == "ValidationException" && strings.Contains(refused.ErrorMessage(), "index")
 }
 
-// noIndex says what to do about it: to wait, where the index is being made.
-func (l *Ledger) noIndex(err error, do string) error {
+// noIndex is the error for a query without its index. It says what to do: to
+// wait, while the index is being made.
+func (l *Ledger) noIndex(err error, do op) error {
 	if strings.Contains(err.Error(), "backfilling") {
 		return failure.Errorf(failure.Transient, failure.RetriesExhausted, "%s: index %s of table %s is being made: try again: %w", do, Index, l.table, err)
 	}

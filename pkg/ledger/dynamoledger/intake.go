@@ -14,24 +14,22 @@ import (
 // intake is an entry on its way into the table.
 type intake struct {
 	*Ledger
-	do     string
-	job    string
+	do     op
 	run    int
-	units  []ledger.Planned // that are not entered yet
+	units  []ledger.Planned // not entered yet
 	claims []ledger.Claim
-	left   []int // of claims, those that are not entered yet
+	left   []int // indices of the claims that are not entered yet
 }
 
-// Enter implements [ledger.Intaker]. The run is looked at first: a transaction
-// that is full has no room to check it, and one that is not would have intakes
-// and readers wait for each other at the job's item.
+// Enter implements [ledger.Intaker]. The run is checked before the transaction:
+// a full transaction has no room for the check, and in any other it would have
+// intakes and readers contend for the job's item.
 func (l *Ledger) Enter(ctx context.Context, e ledger.Entry) ([]ledger.Held, error) {
-	const verb = "enter units of"
-	in := &intake{Ledger: l, do: verb + " job " + e.Job, job: e.Job, run: e.Run, units: e.Units, claims: e.Claims}
+	in := &intake{Ledger: l, do: onJob("enter units of", e.Job), run: e.Run, units: e.Units, claims: e.Claims}
 	if len(e.Claims) > ledger.MaxClaims {
 		return nil, failure.Errorf(failure.Job, failure.Config, "%s: %d claims at once, of at most %d: enter them apart", in.do, len(e.Claims), ledger.MaxClaims)
 	}
-	h, err := l.head(ctx, verb, e.Job)
+	h, err := l.head(ctx, in.do)
 	if err == nil && (h.Run != e.Run || h.State != ledger.Running || !h.Continuous) {
 		err = h.moved(in.do, fmt.Sprintf("and units of run %d came", e.Run))
 	}
@@ -57,8 +55,9 @@ func bodies(units []ledger.Planned) (n int) {
 	return n
 }
 
-// ahead enters the units of an entry that no transaction holds. Who is killed
-// between leaves units that nobody has claimed, which the schedule sends.
+// ahead enters the units of an entry that does not fit into a transaction. A
+// caller that dies after this leaves units that nobody has claimed, which the
+// schedule sends.
 func (in *intake) ahead(ctx context.Context) ([]ledger.Held, error) {
 	held, err := in.barred(ctx)
 	if len(held) > 0 || err != nil {
@@ -76,14 +75,14 @@ func (in *intake) ahead(ctx context.Context) ([]ledger.Held, error) {
 	return nil, g.Wait()
 }
 
-// barred are the claims that others hold.
+// barred reads which of the claims others hold.
 func (in *intake) barred(ctx context.Context) (held []ledger.Held, err error) {
 	found := make([]attributes, len(in.claims))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(in.concurrency)
 	for i, c := range in.claims {
 		g.Go(func() (err error) {
-			found[i], err = in.get(gctx, in.do, claimKey(in.job, c.ID))
+			found[i], err = in.get(gctx, in.do, claimKey(in.do.Job, c.ID))
 			return err
 		})
 	}
@@ -101,8 +100,8 @@ func (in *intake) barred(ctx context.Context) (held []ledger.Held, err error) {
 	return held, nil
 }
 
-// judge appends to held the claim in a, on what the i-th claim is on, if another
-// holds it.
+// judge decodes the item a, which is in the way of the i-th claim, and appends
+// it to held if others hold it.
 func (in *intake) judge(held []ledger.Held, i int, a attributes) ([]ledger.Held, error) {
 	h, err := decodeClaim(a)
 	if err != nil {
@@ -114,9 +113,9 @@ func (in *intake) judge(held []ledger.Held, i int, a attributes) ([]ledger.Held,
 	return held, nil
 }
 
-// enter enters what is left, at once. What was there before is left out the next
-// time: it is this entry's own, from a call that came to more than its caller
-// heard of.
+// enter enters what is left, atomically. Items that are there already are left
+// out of the next try: they are this entry's own, from a call that got further
+// than its caller learned.
 func (in *intake) enter(ctx context.Context) ([]ledger.Held, error) {
 	for len(in.units)+len(in.left) > 0 {
 		var parts []types.TransactWriteItem
@@ -124,7 +123,7 @@ func (in *intake) enter(ctx context.Context) ([]ledger.Held, error) {
 			parts = append(parts, in.part(in.unit(u)))
 		}
 		for _, i := range in.left {
-			parts = append(parts, in.part(in.claimed(in.job, in.claims[i])))
+			parts = append(parts, in.part(in.claimed(in.do.Job, in.claims[i])))
 		}
 		refused, err := in.transact(ctx, in.do, parts...)
 		if err != nil || refused == nil {
@@ -160,12 +159,12 @@ func (in *intake) refused(r refusal) (held []ledger.Held, err error) {
 	return held, nil
 }
 
-// unit enters a unit that is not there. Its body is in its item: it is read with
-// it, and gone when the unit is done.
+// unit enters a unit that is not there. The body is in the item: it is read
+// together with it, and goes when the unit is done.
 func (in *intake) unit(u ledger.Planned) write {
 	now := in.clock()
 	return write{
-		key: unitKey(in.job, u.ID),
+		key: unitKey(in.do.Job, u.ID),
 		set: "SET #run = :run, #state = :open, #first = :first, #objects = :objects, #serial = :zero, #attempts = :zero, #repeats = :zero," +
 			" #faults = :none, #body = :body, #entered = :now, #unfinished = :place",
 		when: "attribute_not_exists(#pk)",
@@ -176,19 +175,19 @@ func (in *intake) unit(u ledger.Planned) write {
 	}
 }
 
-// Look implements [ledger.Intaker]. An intake looks for each unit before it enters
-// it, and nearly always there is none: whether there is a job it need not ask
-// again then.
+// Look implements [ledger.Intaker]. An intake looks for each unit before it
+// enters it, and nearly always there is none: once the job was seen, it need
+// not be read again to say so.
 func (l *Ledger) Look(ctx context.Context, r ledger.Ref) (ledger.Item, error) {
-	const verb = "look up"
-	a, err := l.get(ctx, about(verb, r), unitKey(r.Job, r.ID))
+	do := op{"look up", r}
+	a, err := l.get(ctx, do, unitKey(r.Job, r.ID))
 	switch {
 	case err != nil:
 		return ledger.Item{}, err
 	case a == nil && l.past(r.Job, 0): // the job was seen
-		return ledger.Item{}, fmt.Errorf("%s: %w", about(verb, r), ledger.ErrNoUnit)
+		return ledger.Item{}, fmt.Errorf("%s: %w", do, ledger.ErrNoUnit)
 	}
-	e, err := l.found(ctx, verb, r, a)
+	e, err := l.found(ctx, do, a)
 	if err != nil {
 		return ledger.Item{}, err
 	}

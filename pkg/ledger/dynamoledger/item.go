@@ -14,8 +14,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Bounds of what a unit's item says of faults: with a thousand faulty members,
-// and their keys in the cause, it stays below the 400 KB of an item.
+// Limits of what a unit's item says about faults, details in bytes: with a thousand
+// faulty members, and their keys in the cause, it stays below DynamoDB's 400 KB.
 const (
 	fewFaults        = 64
 	maxFaultDetail   = 512 // of the first few
@@ -28,7 +28,7 @@ const (
 type entry struct {
 	ledger.Item
 	plan    string // where its body is: page and part
-	counted bool   // Attempts holds the last start of work, which may be given back
+	counted bool   // Attempts includes the last start of work, which may be given back
 	body    []byte // of a unit that was entered and is not done
 }
 
@@ -73,7 +73,7 @@ func decodeEntry(a attributes, p *press) (entry, error) {
 	}
 	f.packed("counts", func(u *unpacker) { e.Counts = u.counts() })
 	f.packed("cursor", func(u *unpacker) { c := u.cursor(); e.Cursor = &c })
-	if e.entered() { // of a listed one nobody asks
+	if e.entered() { // nobody asks for that of a listed unit
 		e.Touched = f.time("touched")
 	}
 	if raw := f.bytes("body"); raw != nil {
@@ -117,32 +117,29 @@ func unitKey(job string, id unit.ID) attributes {
 	return key(shardPartition(job, id.Shard()), string(id))
 }
 
-// unitPrefix is what the ids of units begin with. Counters and claims share their
+// unitPrefix is the prefix of unit ids. Counters and claims are in the same
 // partitions.
 const unitPrefix = "s3-"
 
 func shardPartition(job string, shard int) string { return fmt.Sprintf("job#%s#%d", job, shard) }
 
 // entry reads a unit's item. ErrNoUnit, ErrNoJob.
-func (l *Ledger) entry(ctx context.Context, verb string, r ledger.Ref) (entry, error) {
-	a, err := l.get(ctx, about(verb, r), unitKey(r.Job, r.ID))
+func (l *Ledger) entry(ctx context.Context, do op) (entry, error) {
+	a, err := l.get(ctx, do, unitKey(do.Job, do.ID))
 	if err != nil {
 		return entry{}, err
 	}
-	return l.found(ctx, verb, r, a)
+	return l.found(ctx, do, a)
 }
 
-// found is the entry that an item is. nil is that of no unit, or of no job.
-func (l *Ledger) found(ctx context.Context, verb string, r ledger.Ref, a attributes) (entry, error) {
+// found decodes a unit's item. nil means that there is no such unit, or no such
+// job.
+func (l *Ledger) found(ctx context.Context, do op, a attributes) (entry, error) {
 	if a == nil {
-		if _, err := l.head(ctx, verb+" a unit of", r.Job); err != nil {
+		if _, err := l.head(ctx, do); err != nil {
 			return entry{}, err
 		}
-		return entry{}, fmt.Errorf("%s: %w", about(verb, r), ledger.ErrNoUnit)
+		return entry{}, fmt.Errorf("%s: %w", do, ledger.ErrNoUnit)
 	}
 	return decodeEntry(a, &l.press)
-}
-
-func about(verb string, r ledger.Ref) string {
-	return fmt.Sprintf("%s unit %s of job %s", verb, r.ID, r.Job)
 }

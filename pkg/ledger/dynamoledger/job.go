@@ -12,13 +12,13 @@ import (
 
 // Meta implements [ledger.Worker].
 func (l *Ledger) Meta(ctx context.Context, job string) (ledger.Meta, error) {
-	h, err := l.head(ctx, "look up", job)
+	h, err := l.head(ctx, onJob("look up", job))
 	return h.Meta, err
 }
 
 // Joined implements [ledger.Worker].
 func (l *Ledger) Joined(ctx context.Context, job, pipeline string) error {
-	_, _, err := l.change(ctx, "join", job, write{
+	_, _, err := l.change(ctx, onJob("join", job), write{
 		set:    "ADD #pipelines :pipeline",
 		values: attributes{"pipeline": &types.AttributeValueMemberSS{Value: []string{pipeline}}},
 	})
@@ -31,7 +31,7 @@ func (l *Ledger) Halt(ctx context.Context, job string, h ledger.Halt) (bool, err
 	if !h.SinkDown() {
 		free = "(" + free + " OR #halt.#reason = :sinkdown)"
 	}
-	_, ok, err := l.change(ctx, "halt", job, write{
+	_, ok, err := l.change(ctx, onJob("halt", job), write{
 		set:  "SET #halt = :halt, #by = :by",
 		when: free + " AND #state IN (:listing, :running)",
 		values: attributes{
@@ -44,14 +44,14 @@ func (l *Ledger) Halt(ctx context.Context, job string, h ledger.Halt) (bool, err
 
 // Resume implements [ledger.Operator].
 func (l *Ledger) Resume(ctx context.Context, job string, r failure.Reason) (bool, error) {
-	const verb = "resume"
+	do := onJob("resume", job)
 	w := write{
 		set:    "SET #ask = #ask + :one, #by = :by REMOVE #halt",
 		when:   "#halt.#reason = :reason",
 		values: attributes{"one": num(1), "by": bin(nonce()), "reason": str(r), "none": str("")},
 	}
 	if r == failure.Fingerprint {
-		h, err := l.head(ctx, verb, job)
+		h, err := l.head(ctx, do)
 		if err != nil {
 			return false, err
 		}
@@ -61,21 +61,21 @@ func (l *Ledger) Resume(ctx context.Context, job string, r failure.Reason) (bool
 		w.when += " AND #run = :run" // the one that was looked at
 		w.values["run"] = num(h.Run)
 	}
-	_, ok, err := l.change(ctx, verb, job, w)
+	_, ok, err := l.change(ctx, do, w)
 	return ok, err
 }
 
 // Conclude implements [ledger.Prover].
 func (l *Ledger) Conclude(ctx context.Context, job string, run, generation int, s ledger.State) error {
-	const verb = "conclude"
+	do := onJob("conclude", job)
 	from := "#state IN (:listing, :running)"
 	switch {
 	case !s.Ended():
-		return fmt.Errorf("%s job %s: %q is no end: %w", verb, job, s, ledger.ErrState)
+		return fmt.Errorf("%s: %q is no end: %w", do, s, ledger.ErrState)
 	case s == ledger.Completed:
 		from = "#state = :running AND #listed = :yes" // only with its end marker
 	}
-	h, ok, err := l.change(ctx, verb, job, write{
+	h, ok, err := l.change(ctx, do, write{
 		set:  "SET #state = :state, #ended = :ended REMOVE #holder, #leased",
 		when: "#run = :run AND #generation = :generation AND " + from,
 		values: attributes{
@@ -86,13 +86,13 @@ func (l *Ledger) Conclude(ctx context.Context, job string, run, generation int, 
 	if err != nil || ok || h.Run == run && h.Generation == generation && h.State == s {
 		return err
 	}
-	return h.moved(verb+" job "+job, fmt.Sprintf("and %s for run %d at generation %d came", s, run, generation))
+	return h.moved(do, fmt.Sprintf("and %s for run %d at generation %d came", s, run, generation))
 }
 
-// Swept implements [ledger.Dispatcher]. Of another run than the job's it says
+// Swept implements [ledger.Dispatcher]. For another run than the job's it does
 // nothing.
 func (l *Ledger) Swept(ctx context.Context, job string, run, ask int) error {
-	_, _, err := l.change(ctx, "note a sweep of", job, write{
+	_, _, err := l.change(ctx, onJob("note a sweep of", job), write{
 		set:    "SET #swept = :ask",
 		when:   "#run = :run AND #swept < :ask",
 		values: attributes{"run": num(run), "ask": num(ask)},
@@ -102,8 +102,8 @@ func (l *Ledger) Swept(ctx context.Context, job string, run, ask int) error {
 
 // Resend implements [ledger.Dispatcher].
 func (l *Ledger) Resend(ctx context.Context, job string, run, generation, resends int) error {
-	const verb = "send again"
-	h, ok, err := l.change(ctx, verb, job, write{
+	do := onJob("send again", job)
+	h, ok, err := l.change(ctx, do, write{
 		set:  "SET #resends = :next, #ask = #ask + :one, #by = :by",
 		when: "#run = :run AND #generation = :generation AND #state = :running AND #resends = :resends",
 		values: attributes{
@@ -114,12 +114,12 @@ func (l *Ledger) Resend(ctx context.Context, job string, run, generation, resend
 	if err != nil || ok {
 		return err
 	}
-	return h.moved(verb+" job "+job, fmt.Sprintf("after %d re-sends, and one of run %d at generation %d after %d came", h.Resends, run, generation, resends))
+	return h.moved(do, fmt.Sprintf("after %d re-sends, and one of run %d at generation %d after %d came", h.Resends, run, generation, resends))
 }
 
 // Retire implements [ledger.Dispatcher].
 func (l *Ledger) Retire(ctx context.Context, job string, run, generation int) error {
-	do := "retire job " + job
+	do := onJob("retire", job)
 	refused, err := l.transact(ctx, do,
 		l.check(write{
 			key:  metaKey(job),
@@ -134,7 +134,7 @@ func (l *Ledger) Retire(ctx context.Context, job string, run, generation int) er
 		return err
 	}
 	a, _ := refused.of(0)
-	h, err := l.known(do, job, a)
+	h, err := l.known(do, a)
 	if err != nil {
 		return err
 	}

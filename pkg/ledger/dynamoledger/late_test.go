@@ -8,7 +8,7 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-func TestALateEndOfAnEarlierRun(t *testing.T) {
+func TestALateEndOfAnEarlierRunSaysNothingOfTheNext(t *testing.T) {
 	api := newTable()
 	s := &teller{T: t, Ledger: alone(api)}
 	s.list(1, page(0, 1))

@@ -7,8 +7,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// leasing is the condition of a lister's write. That its lease lapsed is no harm
-// while nobody else took it.
+// leasing is the condition of a lister's write. A lease that lapsed does no
+// harm while nobody else took it.
 const leasing = "#run = :run AND #state = :listing AND #holder = :holder"
 
 func (l *Ledger) leasing(c ledger.Lease) attributes {
@@ -20,7 +20,7 @@ func (l *Ledger) leasing(c ledger.Lease) attributes {
 }
 
 // lists returns an error unless the run of c is listing.
-func (h *head) lists(do string, c ledger.Lease) error {
+func (h *head) lists(do op, c ledger.Lease) error {
 	if h.Run != c.Run || h.State != ledger.Listing {
 		return h.moved(do, fmt.Sprintf("and a lister of run %d came", c.Run))
 	}
@@ -28,7 +28,7 @@ func (h *head) lists(do string, c ledger.Lease) error {
 }
 
 // leased returns an error unless c holds the lease.
-func (h *head) leased(do string, c ledger.Lease) error {
+func (h *head) leased(do op, c ledger.Lease) error {
 	if err := h.lists(do, c); err != nil {
 		return err
 	}
@@ -38,13 +38,14 @@ func (h *head) leased(do string, c ledger.Lease) error {
 	return nil
 }
 
-func (h *head) taken(do string, c ledger.Lease) error {
+func (h *head) taken(do op, c ledger.Lease) error {
 	return fmt.Errorf("%s: %q holds run %d until %v, and %q came: %w", do, h.holder, h.Run, h.Leased, c.Holder, ledger.ErrLeased)
 }
 
 // Lease implements [ledger.Planner].
 func (l *Ledger) Lease(ctx context.Context, c ledger.Lease) (ledger.Meta, error) {
-	h, ok, err := l.change(ctx, "lease", c.Job, write{
+	do := onJob("lease", c.Job)
+	h, ok, err := l.change(ctx, do, write{
 		set:    "SET #holder = :holder, #leased = :until",
 		when:   "#run = :run AND #state = :listing AND (attribute_not_exists(#holder) OR #holder = :holder OR #leased <= :now)",
 		values: l.leasing(c),
@@ -53,7 +54,6 @@ func (l *Ledger) Lease(ctx context.Context, c ledger.Lease) (ledger.Meta, error)
 	if err != nil || ok {
 		return h.Meta, err
 	}
-	do := "lease job " + c.Job
 	if err := h.lists(do, c); err != nil {
 		return ledger.Meta{}, err
 	}
@@ -62,9 +62,8 @@ func (l *Ledger) Lease(ctx context.Context, c ledger.Lease) (ledger.Meta, error)
 
 // Advance implements [ledger.Planner].
 func (l *Ledger) Advance(ctx context.Context, c ledger.Lease, p ledger.Page) error {
-	const verb = "advance"
-	do := verb + " job " + c.Job
-	h, err := l.head(ctx, verb, c.Job)
+	do := onJob("advance", c.Job)
+	h, err := l.head(ctx, do)
 	if err != nil || h.reached(c, p) {
 		return err
 	}
@@ -81,7 +80,7 @@ func (l *Ledger) Advance(ctx context.Context, c ledger.Lease, p ledger.Page) err
 		h.shards[i] -= n
 	}
 	v["inventory"], v["planned"] = packedInventory(h.Inventory), h.shards.packed()
-	now, ok, err := l.change(ctx, verb, c.Job, write{
+	now, ok, err := l.change(ctx, do, write{
 		set:    "SET #pages = :next, #page = :page, #inventory = :inventory, #planned = :planned, #leased = :until REMOVE #again",
 		when:   leasing + " AND #pages = :pages AND #published = :next",
 		values: v,
@@ -98,7 +97,7 @@ func (h *head) reached(c ledger.Lease, p ledger.Page) bool {
 }
 
 // advances returns an error unless c may advance by p.
-func (h *head) advances(do string, c ledger.Lease, p ledger.Page) error {
+func (h *head) advances(do op, c ledger.Lease, p ledger.Page) error {
 	if err := h.leased(do, c); err != nil {
 		return err
 	}
@@ -110,8 +109,8 @@ func (h *head) advances(do string, c ledger.Lease, p ledger.Page) error {
 
 // Finish implements [ledger.Planner].
 func (l *Ledger) Finish(ctx context.Context, c ledger.Lease) error {
-	const verb = "finish listing of"
-	h, ok, err := l.change(ctx, verb, c.Job, write{
+	do := onJob("finish listing of", c.Job)
+	h, ok, err := l.change(ctx, do, write{
 		set:    "SET #listed = :yes, #state = :running REMOVE #holder, #leased",
 		when:   leasing + " AND #published = #pages",
 		values: l.leasing(c),
@@ -119,7 +118,6 @@ func (l *Ledger) Finish(ctx context.Context, c ledger.Lease) error {
 	if err != nil || ok || h.Run == c.Run && h.Listed {
 		return err
 	}
-	do := verb + " job " + c.Job
 	if err := h.leased(do, c); err != nil {
 		return err
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxHaltDetail bounds what a job's item holds, which is read with every unit and
+// maxHaltDetail is in bytes. The job's item is read with every unit, and a read
 // costs by 4 KB.
 const maxHaltDetail = 600
 
 // head is a job's item.
 type head struct {
 	ledger.Meta          // Planned is the sum of shards
-	token       string   // that started the run
+	token       string   // the one that started the run
 	holder      string   // of the lease
-	pages       int      // that the listing has reached
-	published   int      // that are in the ledger: one more while a page is under way
+	pages       int      // how many the listing has reached
+	published   int      // how many are in the ledger: one more while a page is under way
 	shards      perShard // units planned, of the pages reached
-	// again are the units of the page under way that were in the run before it, so
-	// that they count once.
+	// again counts the units of the page under way that earlier pages of the run
+	// had already: they count once.
 	again perShard
 }
 
@@ -144,21 +144,20 @@ const livePartition = "jobs"
 func liveKey(job string) attributes { return key(livePartition, job) }
 
 // head reads the job's item. ErrNoJob.
-func (l *Ledger) head(ctx context.Context, verb, job string) (head, error) {
-	do := verb + " job " + job
-	a, err := l.get(ctx, do, metaKey(job))
+func (l *Ledger) head(ctx context.Context, do op) (head, error) {
+	a, err := l.get(ctx, do, metaKey(do.Job))
 	if err != nil {
 		return head{}, err
 	}
-	return l.known(do, job, a)
+	return l.known(do, a)
 }
 
-// known is the head that an item is; nil is that of no job.
-func (l *Ledger) known(do, job string, a attributes) (head, error) {
+// known decodes a job's item; nil means that there is no such job.
+func (l *Ledger) known(do op, a attributes) (head, error) {
 	if a == nil {
 		return head{}, fmt.Errorf("%s: %w", do, ledger.ErrNoJob)
 	}
-	h, err := decodeHead(job, a, &l.press)
+	h, err := decodeHead(do.Job, a, &l.press)
 	if err != nil {
 		return head{}, fmt.Errorf("%s: %w", do, err)
 	}
@@ -166,16 +165,16 @@ func (l *Ledger) known(do, job string, a attributes) (head, error) {
 	return h, nil
 }
 
-// moved says that the job is not where an operation needs it.
-func (h *head) moved(do, why string) error {
+// moved is the error for a job that is not where an operation needs it.
+func (h *head) moved(do op, why string) error {
 	return fmt.Errorf("%s: run %d is %s at generation %d, %s: %w", do, h.Run, h.State, h.Generation, why, ledger.ErrState)
 }
 
-// change is a conditional write of the job's item. Where the condition does not
-// hold it gives the item that it does not hold for; ErrNoJob where there is none.
-func (l *Ledger) change(ctx context.Context, verb, job string, w write) (was head, ok bool, err error) {
-	do := verb + " job " + job
-	w.key = metaKey(job)
+// change is a conditional write of the job's item. If the condition does not
+// hold, it returns the item that it does not hold for; ErrNoJob if there is
+// none.
+func (l *Ledger) change(ctx context.Context, do op, w write) (was head, ok bool, err error) {
+	w.key = metaKey(do.Job)
 	if w.when == "" {
 		w.when = "attribute_exists(#pk)"
 	}
@@ -183,7 +182,7 @@ func (l *Ledger) change(ctx context.Context, verb, job string, w write) (was hea
 	if err != nil || ok && !w.now {
 		return head{}, ok, err
 	}
-	was, err = l.known(do, job, a)
+	was, err = l.known(do, a)
 	if err != nil {
 		return head{}, false, err
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Open implements [ledger.Intaker]. While the job runs it is one read.
+// Open implements [ledger.Intaker]. While the job runs it costs one read.
 func (l *Ledger) Open(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
-	do := "open job " + job
+	do := onJob("open", job)
 	as := ledger.Meta{State: ledger.Running, Continuous: true, Cutoff: s.Cutoff}
-	return l.beginRun(ctx, do, job, s, as, func(h *head) (ledger.Meta, bool, error) {
+	return l.beginRun(ctx, do, s, as, func(h *head) (ledger.Meta, bool, error) {
 		switch {
 		case !h.State.Ended() && h.Continuous:
 			return h.Meta, true, nil
@@ -22,14 +22,14 @@ func (l *Ledger) Open(ctx context.Context, job string, s ledger.Start) (ledger.M
 		case s.Token == h.token:
 			return h.Meta, true, nil
 		}
-		return l.started(ctx, do, job, s.Token)
+		return l.started(ctx, do, s.Token)
 	})
 }
 
 // Adopt implements [ledger.Announced].
 func (l *Ledger) Adopt(ctx context.Context, job string, run int, read string) (string, error) {
-	const verb = "adopt"
-	h, ok, err := l.change(ctx, verb, job, write{
+	do := onJob("adopt", job)
+	h, ok, err := l.change(ctx, do, write{
 		set:    "SET #read = :read",
 		when:   "#run = :run AND #read = :none",
 		values: attributes{"run": num(run), "read": str(read), "none": str("")},
@@ -40,7 +40,7 @@ func (l *Ledger) Adopt(ctx context.Context, job string, run int, read string) (s
 	case ok:
 		return read, nil
 	case h.Run != run:
-		return "", h.moved(verb+" job "+job, fmt.Sprintf("and a reader of run %d came", run))
+		return "", h.moved(do, fmt.Sprintf("and a reader of run %d came", run))
 	}
 	return h.Digests.Read, nil
 }

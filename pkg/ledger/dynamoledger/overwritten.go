@@ -9,11 +9,12 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Overwritten implements [ledger.Announced]. The item is told of the fault, if
-// there is none or one of a higher record; if there is another, that one becomes
-// overwritten. Which of them it is, the first write that is refused shows.
+// Overwritten implements [ledger.Announced]. The fault is written if the member
+// has none, or one with a higher record; otherwise the fault that is there
+// becomes overwritten. Which of the two it is shows when the first write is
+// refused.
 func (l *Ledger) Overwritten(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault, o unit.Object) error {
-	const verb = "mark a member overwritten in"
+	do := op{"mark a member overwritten in", r}
 	f.Overwritten = true
 	fault := faulty(r, serial, f, false)
 	claim := []types.TransactWriteItem{l.part(write{
@@ -23,21 +24,21 @@ func (l *Ledger) Overwritten(ctx context.Context, r ledger.Ref, serial int, f le
 		values: attributes{"yes": flag(true), "take": num(o.Take)},
 	})}
 	for {
-		refused, err := l.transact(ctx, about(verb, r), append([]types.TransactWriteItem{l.part(fault)}, claim...)...)
+		refused, err := l.transact(ctx, do, append([]types.TransactWriteItem{l.part(fault)}, claim...)...)
 		if err != nil || refused == nil {
 			return err
 		}
 		a, is := refused.of(0)
 		if !is {
-			claim = nil // there is none, or it was taken again
+			claim = nil // there is no claim, or it was taken again
 			continue
 		}
-		e, err := l.found(ctx, verb, r, a)
+		e, err := l.found(ctx, do, a)
 		switch {
 		case err != nil:
 			return err
 		case !e.holds(r, serial):
-			return e.refuse(verb, r, serial)
+			return e.refuse(do, serial)
 		case e.recorded(f):
 			fault = overwriting(r, serial, f)
 		default:
@@ -46,8 +47,7 @@ func (l *Ledger) Overwritten(ctx context.Context, r ledger.Ref, serial int, f le
 	}
 }
 
-// recorded reports whether a fault of f's member is there that f does not
-// replace.
+// recorded reports whether f's member has a fault that f does not replace.
 func (e *entry) recorded(f ledger.Fault) bool {
 	for _, is := range e.Faults {
 		if is.Member == f.Member {
@@ -57,8 +57,8 @@ func (e *entry) recorded(f ledger.Fault) bool {
 	return false
 }
 
-// overwriting makes a fault that is there one for f's reason. It goes on from the
-// record where it did.
+// overwriting gives an existing fault f's reason and marks it overwritten. Its
+// record stays.
 func overwriting(r ledger.Ref, serial int, f ledger.Fault) write {
 	fault := "#faults.#" + faultName(f.Member)
 	v := fence(r, serial)

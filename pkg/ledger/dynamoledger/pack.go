@@ -11,12 +11,12 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// packer writes what no condition asks for as one binary value: a fraction of the
-// room that attributes take, and of the time to read them, of which a proof has a
-// million. It takes any bytes, as keys are.
+// packer writes what no condition refers to as one binary value. That takes a
+// fraction of the room of attributes, and of the time to read them, which a
+// proof does a million times. It takes any bytes, as there are in keys.
 type packer []byte
 
-// numbers come with how many they are, so that a later release may add some.
+// numbers are preceded by their count, so that a later release may add some.
 func (p *packer) numbers(ns ...int64) {
 	*p = binary.AppendUvarint(*p, uint64(len(ns)))
 	for _, n := range ns {
@@ -31,7 +31,7 @@ func (p *packer) text(s string) {
 	*p = append(*p, s...)
 }
 
-// unpacker reads it.
+// unpacker reads what a packer wrote.
 type unpacker struct {
 	b     []byte
 	short bool // it ended before it should
@@ -53,7 +53,7 @@ func (u *unpacker) numbers(to ...*int64) {
 	}
 }
 
-// length is of things that take a byte each at least.
+// length is a count of things that take at least a byte each.
 func (u *unpacker) length() int {
 	n, size := binary.Uvarint(u.b)
 	if size <= 0 || n > uint64(len(u.b)-size) {

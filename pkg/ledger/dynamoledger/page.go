@@ -7,12 +7,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// maxPart is what a part of a page holds before it is compressed, so that even
-// what does not compress stays below the 400 KB of an item. Each part is whole in
-// itself: a unit's body costs one read.
+// maxPart is how many bytes a part of a page holds before it is compressed, so
+// that even a part that does not compress stays below the 400 KB of an item.
+// Each part is complete in itself: to read a unit's body takes one read.
 const maxPart = 300 << 10
 
-// part is a part of a page: some of its units and, in the first, what the page is.
+// part is a part of a page: some of its units and, in the first part, what the
+// page itself says.
 type part struct {
 	name  string
 	first bool
@@ -20,10 +21,11 @@ type part struct {
 	parts int
 }
 
-// partName is the part's key below its run's plan. It sorts by page, then part.
+// partName is the part's key within its run's plan. Names sort by page, then by
+// part.
 func partName(page, n int) string { return fmt.Sprintf("%s%03d", pageOf(page), n) }
 
-// pageOf is what the names of a page's parts begin with.
+// pageOf is the prefix of the names of a page's parts.
 func pageOf(page int) string { return fmt.Sprintf("%08d#", page) }
 
 func planPartition(job string, run int) string { return fmt.Sprintf("job#%s#plan#%d", job, run) }

@@ -168,7 +168,7 @@ func TestAUnitOfTwoPagesCountsOnce(t *testing.T) {
 	}
 }
 
-func TestWhatLivesFor(t *testing.T) {
+func TestOnlyWhatARunNeedsAloneExpires(t *testing.T) {
 	api := newTable()
 	now := time.Unix(1_800_000_000, 0)
 	s := &teller{T: t, Ledger: dynamoledger.New(api, "ledger", dynamoledger.Options{Now: func() time.Time { return now }})}
@@ -188,7 +188,7 @@ func TestWhatLivesFor(t *testing.T) {
 	}
 }
 
-func TestDetailsOfManyFaults(t *testing.T) {
+func TestOnlyTheFirstFaultsOfAUnitKeepLongDetails(t *testing.T) {
 	api := newTable()
 	s := &teller{T: t, Ledger: alone(api)}
 	s.list(1, page(0, 1))

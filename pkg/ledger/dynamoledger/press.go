@@ -11,18 +11,18 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// press packs what is long: equal content gives equal bytes.
+// press compresses what is long. Equal content gives equal bytes.
 type press struct {
 	out *zstd.Encoder
 	in  *zstd.Decoder
 }
 
-const maxUnpressed = 64 << 20 // of one value; beyond it, it is none of ours
+const maxUnpressed = 64 << 20 // bytes of one value; a larger one is none of ours
 
 func newPress() press {
-	// The options are right, and there is no stream to fail. Of descriptors, whose
-	// ETags are random, the fastest level makes less than the next one, in half its
-	// time.
+	// Neither can fail: the options are valid, and there is no stream. The fastest
+	// level makes descriptors, whose ETags are random, smaller than the next level
+	// does, in half the time.
 	out, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	in, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpressed))
 	return press{out: out, in: in}
@@ -44,7 +44,7 @@ func (p *press) unpack(b []byte, read func(*unpacker)) error {
 	return nil
 }
 
-// start packs what a run was started with, the longest that a job's item holds.
+// start packs what a run was started with, the longest part of a job's item.
 func (p *press) start(source, callback string) []byte {
 	var raw packer
 	raw.text(source)
@@ -57,7 +57,7 @@ func (p *press) readStart(b []byte) (source, callback string, err error) {
 	return source, callback, err
 }
 
-// cause packs a cause. Its details share their room.
+// cause packs a cause. The details of its faults share a limit.
 func (p *press) cause(c ledger.Cause) value {
 	c.Detail = cut(c.Detail, maxCauseDetail)
 	c.Faults = slices.Clone(c.Faults)

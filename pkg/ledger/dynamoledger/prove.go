@@ -14,7 +14,7 @@ import (
 
 // Prove implements [ledger.Prover]. It reads every item of the job and no counter.
 func (l *Ledger) Prove(ctx context.Context, job string, run int) (ledger.Census, error) {
-	if _, err := l.head(ctx, "prove", job); err != nil {
+	if _, err := l.head(ctx, onJob("prove", job)); err != nil {
 		return ledger.Census{}, err
 	}
 	var mu sync.Mutex
@@ -37,9 +37,9 @@ func (l *Ledger) Prove(ctx context.Context, job string, run int) (ledger.Census,
 	return sum, nil
 }
 
-// census is a shard's part of the proof.
+// census is the proof of one shard.
 func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledger.Census, err error) {
-	do := fmt.Sprintf("prove shard %d of job %s", shard, job)
+	do := onJob(fmt.Sprintf("prove shard %d of", shard), job)
 	q := ofRun(job, run, shard, "")
 	const wanted = "#state, #counts"
 	q.ProjectionExpression = text(wanted)
@@ -62,7 +62,7 @@ func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledg
 	return c, err
 }
 
-// ofRun asks for a shard's units of a run.
+// ofRun is a query for a shard's units of a run; and narrows its filter.
 func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
 	const where = "#pk = :pk AND begins_with(#sk, :units)"
 	filter := "#run = :run" + and
@@ -75,18 +75,19 @@ func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
 
 // Unfinished implements [ledger.Prover]: shard by shard, by id.
 func (l *Ledger) Unfinished(ctx context.Context, job string, run int, yield func(ledger.Item) error) error {
-	const verb = "list what is unfinished of"
-	h, err := l.head(ctx, verb, job)
+	do := onJob("list what is unfinished of", job)
+	h, err := l.head(ctx, do)
 	if err != nil {
 		return err
 	}
-	return l.unfinished(ctx, verb+" job "+job, &h, run, func(e *entry) error { return yield(e.Item) })
+	return l.unfinished(ctx, do, &h, run, func(e *entry) error { return yield(e.Item) })
 }
 
-// unfinished looks for the items of a run that are not done. Of a continuous one
-// those that are may be many times as many: the index has the others. What an
-// earlier run of the job was, nothing says any more.
-func (l *Ledger) unfinished(ctx context.Context, do string, h *head, run int, yield func(*entry) error) error {
+// unfinished yields the items of a run that are not done. In a continuous run
+// the done ones may be many times as many, so the others are found by the
+// index. Of which kind an earlier run was, nothing says any more: it is read
+// whole.
+func (l *Ledger) unfinished(ctx context.Context, do op, h *head, run int, yield func(*entry) error) error {
 	each := func(a attributes) error {
 		e, err := decodeEntry(a, &l.press)
 		if err != nil || e.Run != run || e.State == ledger.Done {

@@ -12,13 +12,13 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Publish implements [ledger.Planner]. The page is stored first, by a transaction
-// that only the lease's holder gets through; then its units are written, which
-// need no lease: whoever writes them, they are those of the stored page.
+// Publish implements [ledger.Planner]. The page is stored first, in a
+// transaction that only the lease's holder gets through. Then its units are
+// written, which needs no lease: whoever writes them, they are those of the
+// stored page.
 func (l *Ledger) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (ledger.Page, []unit.ID, error) {
-	const verb = "publish"
-	do := verb + " a page of job " + c.Job
-	h, err := l.head(ctx, verb, c.Job)
+	do := onJob("publish a page of", c.Job)
+	h, err := l.head(ctx, do)
 	if err == nil {
 		err = h.follows(do, c, p)
 	}
@@ -37,7 +37,7 @@ func (l *Ledger) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (le
 	if e.again != h.again {
 		v := l.leasing(c)
 		v["again"], v["pages"] = e.again.packed(), num(h.pages)
-		now, ok, err := l.change(ctx, verb, c.Job, write{set: "SET #again = :again", when: leasing + " AND #pages = :pages", values: v})
+		now, ok, err := l.change(ctx, do, write{set: "SET #again = :again", when: leasing + " AND #pages = :pages", values: v})
 		if err == nil && !ok {
 			err = now.follows(do, c, p)
 		}
@@ -49,7 +49,7 @@ func (l *Ledger) Publish(ctx context.Context, c ledger.Lease, p ledger.Page) (le
 }
 
 // follows returns an error unless p is the page after what the run has reached.
-func (h *head) follows(do string, c ledger.Lease, p ledger.Page) error {
+func (h *head) follows(do op, c ledger.Lease, p ledger.Page) error {
 	if err := h.leased(do, c); err != nil {
 		return err
 	}
@@ -59,8 +59,9 @@ func (h *head) follows(do string, c ledger.Lease, p ledger.Page) error {
 	return nil
 }
 
-// store enters p as the page under way, unless one is: then it gives that one.
-func (l *Ledger) store(ctx context.Context, do string, h *head, c ledger.Lease, p ledger.Page) ([]part, error) {
+// store enters p as the page under way, unless there is one: then it returns
+// that one.
+func (l *Ledger) store(ctx context.Context, do op, h *head, c ledger.Lease, p ledger.Page) ([]part, error) {
 	if h.published > h.pages {
 		return l.stored(ctx, do, c, h.pages)
 	}
@@ -73,9 +74,9 @@ func (l *Ledger) store(ctx context.Context, do string, h *head, c ledger.Lease, 
 		when:   leasing + " AND #pages = :pages AND #published = :pages",
 		values: v,
 	}
-	// What does not fit into the last transaction goes ahead of it: nobody takes it
-	// for a part of the page before the first part is there, and a later lister
-	// writes over it.
+	// What does not fit into the last transaction is written before it. Nobody takes
+	// it for a part of the page before the first part is there, and a later lister
+	// overwrites it.
 	groups := l.grouped(c, parts)
 	for i := len(groups) - 1; i >= 0; i-- {
 		head := l.check(enter)
@@ -94,11 +95,12 @@ func (l *Ledger) store(ctx context.Context, do string, h *head, c ledger.Lease, 
 	return parts, nil
 }
 
-// maxTransaction is what a transaction carries of a page. The service's limit is
-// 4 MB, and it is not said whether before or after base64.
+// maxTransaction is how many bytes of a page one transaction carries. The
+// service's limit is 4 MB, and it does not say whether before or after base64.
 const maxTransaction = 2 << 20
 
-// grouped are writes of the parts, in groups that fit into a transaction each.
+// grouped are the writes of the parts, in groups that each fit into one
+// transaction.
 func (l *Ledger) grouped(c ledger.Lease, parts []part) (groups [][]types.TransactWriteItem) {
 	size := 0
 	for i := range parts {
@@ -116,10 +118,10 @@ func (l *Ledger) grouped(c ledger.Lease, parts []part) (groups [][]types.Transac
 	return groups
 }
 
-// overtaken gives the page under way where another call entered it meanwhile. a is
-// the job's item.
-func (l *Ledger) overtaken(ctx context.Context, do string, h *head, c ledger.Lease, p ledger.Page, a attributes) ([]part, error) {
-	now, err := l.known(do, c.Job, a)
+// overtaken returns the page under way after another call has entered it
+// meanwhile. a is the job's item.
+func (l *Ledger) overtaken(ctx context.Context, do op, h *head, c ledger.Lease, p ledger.Page, a attributes) ([]part, error) {
+	now, err := l.known(do, a)
 	if err == nil {
 		err = now.follows(do, c, p)
 	}
@@ -133,7 +135,7 @@ func (l *Ledger) overtaken(ctx context.Context, do string, h *head, c ledger.Lea
 }
 
 // stored reads a page of the plan.
-func (l *Ledger) stored(ctx context.Context, do string, c ledger.Lease, page int) (parts []part, err error) {
+func (l *Ledger) stored(ctx context.Context, do op, c ledger.Lease, page int) (parts []part, err error) {
 	const when = "#pk = :pk AND begins_with(#sk, :page)"
 	v := attributes{"pk": str(planPartition(c.Job, c.Run)), "page": str(pageOf(page))}
 	q := dynamodb.QueryInput{KeyConditionExpression: text(when), ExpressionAttributeNames: names(when), ExpressionAttributeValues: v.used(when)}
@@ -148,10 +150,10 @@ func (l *Ledger) stored(ctx context.Context, do string, c ledger.Lease, page int
 	if len(parts) == 0 || len(parts) < parts[0].parts {
 		return nil, failure.Errorf(failure.Job, failure.Config, "%s: %d parts of page %d of run %d are in the table, and there were more: start the job again", do, len(parts), page, c.Run)
 	}
-	return parts[:parts[0].parts], nil // beyond it is what another lister left
+	return parts[:parts[0].parts], nil // what follows was left by another lister
 }
 
-// joined is the page of all its parts.
+// joined is the page made of all its parts.
 func joined(parts []part) ledger.Page {
 	p := parts[0].page
 	p.Units = nil

@@ -8,12 +8,11 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Redrive implements [ledger.Operator]. Units are opened first, some at a time;
-// then the job. A call that did not come to its end is repeated.
+// Redrive implements [ledger.Operator]. The units are opened first, some at a
+// time, and then the job. A call that broke off is to be repeated.
 func (l *Ledger) Redrive(ctx context.Context, job string, run int) (int, error) {
-	const verb = "redrive"
-	do := verb + " job " + job
-	h, err := l.head(ctx, verb, job)
+	do := onJob("redrive", job)
+	h, err := l.head(ctx, do)
 	if err == nil {
 		err = h.redrives(do, run)
 	}
@@ -22,12 +21,12 @@ func (l *Ledger) Redrive(ctx context.Context, job string, run int) (int, error) 
 	}
 	opened := 0
 	r := revival{
-		Ledger: l, do: do, job: job, when: redriving, values: redriven(run),
+		Ledger: l, do: do, when: redriving, values: redriven(run),
 		refuse: func(h *head) error { return h.redrives(do, run) },
 		opened: func(ctx context.Context, shards map[int]int64) error {
 			for shard, n := range shards {
 				opened += int(n)
-				if _, err := l.count(ctx, do, job, run, shard, tally{dead: -n, beat: n}); err != nil {
+				if _, err := l.count(ctx, do, run, shard, tally{dead: -n, beat: n}); err != nil {
 					return err
 				}
 			}
@@ -43,11 +42,11 @@ func (l *Ledger) Redrive(ctx context.Context, job string, run int) (int, error) 
 			return opened, err
 		}
 	}
-	return opened, l.rerun(ctx, do, job, run)
+	return opened, l.rerun(ctx, do, run)
 }
 
-// dying are the dead units of a shard.
-func (l *Ledger) dying(ctx context.Context, do string, h *head, shard int) (dead []place, err error) {
+// dying returns the dead units of a shard.
+func (l *Ledger) dying(ctx context.Context, do op, h *head, shard int) (dead []place, err error) {
 	note := func(a attributes) error {
 		f := fields{of: a}
 		dead = append(dead, place{unit: ledger.Planned{ID: unit.ID(f.text("sk"))}, entered: f.time("entered")})
@@ -69,15 +68,15 @@ func redriven(run int) attributes {
 }
 
 // redrives returns an error unless the run is running or failed.
-func (h *head) redrives(do string, run int) error {
+func (h *head) redrives(do op, run int) error {
 	if h.Run != run || h.State != ledger.Running && h.State != ledger.Failed {
 		return h.moved(do, fmt.Sprintf("and a redrive of run %d came", run))
 	}
 	return nil
 }
 
-// reopened opens a dead unit. Its serial rises: who worked on it before may wake,
-// and is refused.
+// reopened opens a dead unit. Its serial rises, so that whoever worked on it
+// before and wakes is refused.
 func reopened(job string, run int, p place) write {
 	w := write{
 		key:  unitKey(job, p.unit.ID),
@@ -94,21 +93,21 @@ func reopened(job string, run int, p place) write {
 	return w
 }
 
-// rerun makes the job run again, among the live ones.
-func (l *Ledger) rerun(ctx context.Context, do, job string, run int) error {
+// rerun makes the job running again, and live.
+func (l *Ledger) rerun(ctx context.Context, do op, run int) error {
 	refused, err := l.transact(ctx, do,
 		l.part(write{
-			key:    metaKey(job),
+			key:    metaKey(do.Job),
 			set:    "SET #state = :running, #generation = #generation + :one, #resends = :zero, #ask = #ask + :one REMOVE #ended",
 			when:   redriving,
 			values: redriven(run),
 		}),
-		l.put(liveKey(job), write{}))
+		l.put(liveKey(do.Job), write{}))
 	if err != nil || refused == nil {
 		return err
 	}
 	a, _ := refused.of(0)
-	h, err := l.known(do, job, a)
+	h, err := l.known(do, a)
 	if err != nil {
 		return err
 	}

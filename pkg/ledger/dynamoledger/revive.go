@@ -6,25 +6,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// together is how many units leave dead in one transaction: the items of one may
-// have 4 MB in all, and one that holds the longest cause has a third of one.
+// together is how many units leave dead in one transaction: its items may have
+// 4 MB in all, and one with the longest cause has a third of 1 MB.
 const together = 10
 
 // revival takes units out of dead. The job's generation rises in the same
 // transaction by as many, so that no verdict that was proved before can pass.
 type revival struct {
 	*Ledger
-	do, job string
-	when    string // condition of the job's item
-	values  attributes
-	// refuse says what it means that the condition does not hold.
+	do     op
+	when   string // condition of the job's item
+	values attributes
+	// refuse returns the error for a job that the condition does not hold for.
 	refuse func(*head) error
-	// opened is told how many of a chunk's units were opened, by shard.
+	// opened is called with how many units of a chunk were opened, by shard.
 	opened func(context.Context, map[int]int64) error
 }
 
-// revive carries out the units' writes, which hold while the unit is dead. Which
-// of them did not hold, it returns.
+// revive carries out the units' writes, whose condition includes that the unit
+// is dead, and returns the units for which it did not hold.
 func (r *revival) revive(ctx context.Context, units []place, writeOf func(place) write) (left []place, err error) {
 	for len(units) > 0 {
 		chunk := units[:min(together, len(units))]
@@ -42,7 +42,7 @@ func (r *revival) revive(ctx context.Context, units []place, writeOf func(place)
 				break
 			}
 			if a, is := refused.of(0); is {
-				h, err := r.known(r.do, r.job, a)
+				h, err := r.known(r.do, a)
 				if err == nil {
 					err = r.refuse(&h)
 				}
@@ -76,5 +76,5 @@ func (r *revival) generation(n int) write {
 	for name, of := range r.values {
 		v[name] = of
 	}
-	return write{key: metaKey(r.job), set: "SET #generation = #generation + :n", when: r.when, values: v}
+	return write{key: metaKey(r.do.Job), set: "SET #generation = #generation + :n", when: r.when, values: v}
 }

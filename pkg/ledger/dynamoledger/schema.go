@@ -6,20 +6,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What a table has to have. The names are those that a template gives.
+// What a table has to have. Templates use these names too.
 const (
 	PartitionKey = "pk"
 	SortKey      = "sk"
 	Lifetime     = "expires" // its TTL attribute
-	// Index is the global secondary index of what of continuous jobs is not done.
-	// Its partition key is PartitionKey, its sort key IndexKey, and it holds keys
-	// only.
+	// Index is the global secondary index of the units of continuous jobs that are
+	// not done. Its partition key is PartitionKey, its sort key IndexKey, and it
+	// projects keys only.
 	Index    = "unfinished"
 	IndexKey = "unfinished"
 )
 
-// Schema is the request that makes such a table, paid by request. The time to
-// live is switched on by a request of its own, for Lifetime.
+// Schema is the request that makes such a table, with on-demand billing. Time
+// to live takes a request of its own, for the attribute Lifetime.
 func Schema(table string) *dynamodb.CreateTableInput {
 	element := func(name string, t types.KeyType) types.KeySchemaElement {
 		return types.KeySchemaElement{AttributeName: &name, KeyType: t}

@@ -11,15 +11,15 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Start implements [ledger.Planner]. A token that started an earlier run than the
-// job's last gives that run as it ended, for as long as that is kept.
+// Start implements [ledger.Planner]. The token of an earlier run than the job's
+// last returns that run as it ended, for as long as it is kept.
 func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.Meta, error) {
-	do := "start job " + job
-	return l.beginRun(ctx, do, job, s, ledger.Meta{State: ledger.Listing}, func(h *head) (ledger.Meta, bool, error) {
+	do := onJob("start", job)
+	return l.beginRun(ctx, do, s, ledger.Meta{State: ledger.Listing}, func(h *head) (ledger.Meta, bool, error) {
 		if s.Token != "" && h.token == s.Token {
 			return h.Meta, true, nil
 		}
-		if past, ok, err := l.started(ctx, do, job, s.Token); ok || err != nil {
+		if past, ok, err := l.started(ctx, do, s.Token); ok || err != nil {
 			return past, ok, err
 		}
 		if !h.State.Ended() {
@@ -29,20 +29,20 @@ func (l *Ledger) Start(ctx context.Context, job string, s ledger.Start) (ledger.
 	})
 }
 
-// beginRun begins the job's next run, of the kind of as, unless the run that is
-// there already is the answer, as answer says.
-func (l *Ledger) beginRun(ctx context.Context, do, job string, s ledger.Start, as ledger.Meta, answer func(h *head) (ledger.Meta, bool, error)) (ledger.Meta, error) {
+// beginRun begins the job's next run, of the kind of as. First it asks answer
+// whether the run that is there already is what the caller wants.
+func (l *Ledger) beginRun(ctx context.Context, do op, s ledger.Start, as ledger.Meta, answer func(h *head) (ledger.Meta, bool, error)) (ledger.Meta, error) {
 	if err := fits(do, s); err != nil {
 		return ledger.Meta{}, err
 	}
 	for {
-		a, err := l.get(ctx, do, metaKey(job))
+		a, err := l.get(ctx, do, metaKey(do.Job))
 		if err != nil {
 			return ledger.Meta{}, err
 		}
 		var was *head
 		if a != nil {
-			h, err := l.known(do, job, a)
+			h, err := l.known(do, a)
 			if err != nil {
 				return ledger.Meta{}, err
 			}
@@ -51,7 +51,7 @@ func (l *Ledger) beginRun(ctx context.Context, do, job string, s ledger.Start, a
 			}
 			was = &h
 		}
-		next := l.next(job, was, s)
+		next := l.next(do.Job, was, s)
 		next.State, next.Continuous, next.Cutoff = as.State, as.Continuous, as.Cutoff
 		refused, err := l.transact(ctx, do, l.begin(was, next)...)
 		if err != nil {
@@ -61,36 +61,37 @@ func (l *Ledger) beginRun(ctx context.Context, do, job string, s ledger.Start, a
 			l.saw(&next.Meta)
 			return next.Meta, nil
 		}
-		// Somebody else changed the job: look again. Each time round somebody got
-		// on.
+		// Somebody else changed the job: look again. This ends, because in each round
+		// somebody has advanced.
 	}
 }
 
-// fits returns an error unless a job's item holds s.
-func fits(do string, s ledger.Start) error {
+// fits returns an error unless s fits into a job's item.
+func fits(do op, s ledger.Start) error {
 	if len(s.Source) > ledger.MaxSource {
 		return failure.Errorf(failure.Job, failure.Config, "%s: its source takes %d bytes of at most %d: use fewer or shorter patterns", do, len(s.Source), ledger.MaxSource)
 	}
 	return nil
 }
 
-// started is the earlier run that the token started.
-func (l *Ledger) started(ctx context.Context, do, job, token string) (ledger.Meta, bool, error) {
+// started returns the earlier run that the token started.
+func (l *Ledger) started(ctx context.Context, do op, token string) (ledger.Meta, bool, error) {
 	if token == "" {
 		return ledger.Meta{}, false, nil
 	}
-	a, err := l.get(ctx, do, tokenKey(job, token))
+	a, err := l.get(ctx, do, tokenKey(do.Job, token))
 	if a == nil || err != nil {
 		return ledger.Meta{}, false, err
 	}
-	h, err := decodeHead(job, a, &l.press)
+	h, err := decodeHead(do.Job, a, &l.press)
 	return h.Meta, err == nil, err
 }
 
 func tokenKey(job, token string) attributes { return jobKey(job, "token#"+token) }
 
-// next is the run after was, which is nil for a new job, without its state. The
-// generation goes on: a report's name holds it, and must not come again.
+// next is the run after was, which is nil for a new job; its state is not set.
+// The generation carries on, because it is part of a report's name, which must
+// not come twice.
 func (l *Ledger) next(job string, was *head, s ledger.Start) *head {
 	h := &head{token: s.Token, Meta: ledger.Meta{
 		Job: job, Run: 1, Digests: s.Digests, Source: s.Source, Callback: s.Callback, Started: l.clock(),
@@ -101,11 +102,11 @@ func (l *Ledger) next(job string, was *head, s ledger.Start) *head {
 	return h
 }
 
-// clock is now as the table has it.
+// clock is the present time as the table stores it.
 func (l *Ledger) clock() time.Time { return time.Unix(0, l.now().UnixNano()).UTC() }
 
-// begin makes next the job's run: with the job among the live ones, and the
-// earlier run under its token, in one transaction.
+// begin makes next the job's run, makes the job live, and keeps the earlier run
+// under its token: all in one transaction.
 func (l *Ledger) begin(was, next *head) []types.TransactWriteItem {
 	if was == nil {
 		return []types.TransactWriteItem{

@@ -12,7 +12,7 @@ import (
 	"github.com/spate-go/spate/pkg/failure"
 )
 
-// attributes are an item, or a part of one, as the table has it.
+// attributes are an item, or a part of one, as DynamoDB has it.
 type (
 	attributes map[string]types.AttributeValue
 	value      = types.AttributeValue
@@ -35,8 +35,8 @@ func when(t time.Time) value {
 	return num(t.UnixNano())
 }
 
-// fields reads an item. What is missing is zero, and what is of another type than
-// this package writes is remembered as an error.
+// fields reads an item. What is missing reads as zero, and an attribute of a
+// type that this package does not write is kept as an error.
 type fields struct {
 	of  attributes
 	err error
@@ -120,13 +120,14 @@ func (f *fields) packed(name string, read func(*unpacker)) {
 	}
 }
 
-// wrote reports whether the item was last written by the call of that nonce.
+// wrote reports whether the call with that nonce was the last to write the
+// item.
 func (a attributes) wrote(by []byte) bool {
 	f := fields{of: a}
 	return bytes.Equal(f.bytes("by"), by)
 }
 
-// cut is text of at most n bytes that a table takes, and says that it was cut.
+// cut makes text valid UTF-8 of at most n bytes, and says so if it cut it.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return strings.ToValidUTF8(text, "\ufffd")

@@ -7,15 +7,16 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Begin implements [ledger.Worker]. The job's run is the last that this process
-// has read: whoever begins a unit has asked for the job's meta before. A start
-// whose answer was lost is not counted twice, unless another came between.
+// Begin implements [ledger.Worker]. The job's run is the last one that this
+// process has read: whoever begins a unit has read the job's meta before. A
+// start whose answer was lost is not counted twice, unless another one came
+// between.
 func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (ledger.Item, error) {
-	const verb = "begin"
+	do := op{"begin", r}
 	if l.past(r.Job, r.Run) {
-		e, err := l.entry(ctx, verb, r)
+		e, err := l.entry(ctx, do)
 		if err == nil && e.State == ledger.Open && e.Run == r.Run {
-			return ledger.Item{}, fmt.Errorf("%s: the job has gone on from run %d: %w", about(verb, r), r.Run, ledger.ErrState)
+			return ledger.Item{}, fmt.Errorf("%s: the job has gone on from run %d: %w", do, r.Run, ledger.ErrState)
 		}
 		return e.Item, err
 	}
@@ -35,11 +36,11 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 		w.when += " AND #attempts < :most"
 	}
 	for {
-		a, ok, err := l.update(ctx, about(verb, r), w)
+		a, ok, err := l.update(ctx, do, w)
 		if err != nil {
 			return ledger.Item{}, err
 		}
-		e, err := l.found(ctx, verb, r, a)
+		e, err := l.found(ctx, do, a)
 		if err != nil || ok || a.wrote(by) || e.State != ledger.Open || e.Run != r.Run {
 			return e.Item, err
 		}
@@ -54,34 +55,34 @@ func (l *Ledger) Begin(ctx context.Context, r ledger.Ref, receives, limit int) (
 
 // Touch implements [ledger.Worker].
 func (l *Ledger) Touch(ctx context.Context, r ledger.Ref) error {
-	const verb = "touch"
+	do := op{"touch", r}
 	if !l.continuous(r.Job) {
-		e, err := l.entry(ctx, verb, r)
+		e, err := l.entry(ctx, do)
 		if err != nil {
 			return err
 		}
 		if !e.entered() {
-			return l.beat(ctx, verb, r)
+			return l.beat(ctx, do)
 		}
 	}
-	a, ok, err := l.update(ctx, about(verb, r), write{
+	a, ok, err := l.update(ctx, do, write{
 		key:    unitKey(r.Job, r.ID),
 		set:    "SET #touched = :now",
 		when:   "#state = :open AND #run = :run AND " + announced,
 		values: attributes{"now": when(l.clock()), "open": str(ledger.Open), "run": num(r.Run)},
 	})
 	if err == nil && !ok {
-		_, err = l.found(ctx, verb, r, a)
+		_, err = l.found(ctx, do, a)
 	}
 	if err != nil {
 		return err
 	}
-	return l.beat(ctx, verb, r)
+	return l.beat(ctx, do)
 }
 
 // beat shows that something happened to the unit.
-func (l *Ledger) beat(ctx context.Context, verb string, r ledger.Ref) error {
-	_, err := l.count(ctx, about(verb, r), r.Job, r.Run, r.ID.Shard(), tally{beat: 1})
+func (l *Ledger) beat(ctx context.Context, do op) error {
+	_, err := l.count(ctx, do, do.Run, do.ID.Shard(), tally{beat: 1})
 	return err
 }
 
@@ -92,45 +93,45 @@ func fence(r ledger.Ref, serial int) attributes {
 	return attributes{"open": str(ledger.Open), "run": num(r.Run), "serial": num(serial), "zero": num(0), "yes": flag(true), "no": flag(false)}
 }
 
-// holds reports whether the reader of that start of work holds the item.
+// holds reports whether the reader of that start of work still holds the item.
 func (e *entry) holds(r ledger.Ref, serial int) bool {
 	return serial > 0 && e.State == ledger.Open && e.Run == r.Run && e.Serial == serial
 }
 
-// fenced is a write of whoever still holds the unit. Where more than the fence is
-// asked for and that alone does not hold, ok is false and e is the item.
-func (l *Ledger) fenced(ctx context.Context, verb string, r ledger.Ref, serial int, w write) (e entry, ok bool, err error) {
-	w.key = unitKey(r.Job, r.ID)
-	a, ok, err := l.update(ctx, about(verb, r), w)
+// fenced is a write by whoever still holds the unit. If the fence holds but
+// another part of the condition does not, ok is false and e is the item.
+func (l *Ledger) fenced(ctx context.Context, do op, serial int, w write) (e entry, ok bool, err error) {
+	w.key = unitKey(do.Job, do.ID)
+	a, ok, err := l.update(ctx, do, w)
 	if err != nil || ok {
 		return entry{}, ok, err
 	}
-	if e, err = l.found(ctx, verb, r, a); err == nil && !e.holds(r, serial) {
-		err = e.refuse(verb, r, serial)
+	if e, err = l.found(ctx, do, a); err == nil && !e.holds(do.Ref, serial) {
+		err = e.refuse(do, serial)
 	}
 	return e, false, err
 }
 
-// refuse says why a fenced write is not applied.
-func (e *entry) refuse(verb string, r ledger.Ref, serial int) error {
+// refuse says why a fenced write was not applied.
+func (e *entry) refuse(do op, serial int) error {
 	return fmt.Errorf("%s: serial %d of run %d wrote, the item is %s at %d of run %d: %w",
-		about(verb, r), serial, r.Run, e.State, e.Serial, e.Run, ledger.ErrFenced)
+		do, serial, do.Run, e.State, e.Serial, e.Run, ledger.ErrFenced)
 }
 
 // Fault implements [ledger.Worker].
 func (l *Ledger) Fault(ctx context.Context, r ledger.Ref, serial int, f ledger.Fault) error {
-	const verb = "mark a member faulty in"
-	e, ok, err := l.fenced(ctx, verb, r, serial, faulty(r, serial, f, false))
+	do := op{"mark a member faulty in", r}
+	e, ok, err := l.fenced(ctx, do, serial, faulty(r, serial, f, false))
 	if err != nil || ok || len(e.Faults) < fewFaults {
 		return err
 	}
-	_, _, err = l.fenced(ctx, verb, r, serial, faulty(r, serial, f, true))
+	_, _, err = l.fenced(ctx, do, serial, faulty(r, serial, f, true))
 	return err
 }
 
-// faulty records a fault, unless one with a Record as low is there. Only the
-// first few of a unit keep details of some length: it is not applied where the
-// others crowd it, unless it is said that they do.
+// faulty records a fault, unless the member has one with a Record as low. Only
+// the first few faults of a unit keep long details: the write is refused when
+// there are more already, unless crowded says so and the detail is cut.
 func faulty(r ledger.Ref, serial int, f ledger.Fault, crowded bool) write {
 	fault := "#faults.#" + faultName(f.Member)
 	v := fence(r, serial)
@@ -153,13 +154,13 @@ func faulty(r ledger.Ref, serial int, f ledger.Fault, crowded bool) write {
 func (l *Ledger) RestDone(ctx context.Context, r ledger.Ref, serial int, c ledger.Counts) error {
 	v := fence(r, serial)
 	v["counts"] = countsValue(c)
-	_, _, err := l.fenced(ctx, "mark the rest done of", r, serial, write{set: "SET #rest = :yes, #counts = :counts REMOVE #cursor", when: held, values: v})
+	_, _, err := l.fenced(ctx, op{"mark the rest done of", r}, serial, write{set: "SET #rest = :yes, #counts = :counts REMOVE #cursor", when: held, values: v})
 	return err
 }
 
 // Recovered implements [ledger.Worker].
 func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int, c ledger.Counts) error {
-	const verb = "recover a member of"
+	do := op{"recover a member of", r}
 	fault := "#faults.#" + faultName(member)
 	v := fence(r, serial)
 	v["counts"] = countsValue(c)
@@ -170,7 +171,7 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int
 	}
 	alone := w
 	alone.when += " AND attribute_not_exists(#cursor)"
-	e, ok, err := l.fenced(ctx, verb, r, serial, alone)
+	e, ok, err := l.fenced(ctx, do, serial, alone)
 	if err != nil || ok || e.Cursor == nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int
 	if e.Cursor.Series == member+1 {
 		w.set += ", #cursor"
 	}
-	_, _, err = l.fenced(ctx, verb, r, serial, w)
+	_, _, err = l.fenced(ctx, do, serial, w)
 	return err
 }
 
@@ -186,7 +187,7 @@ func (l *Ledger) Recovered(ctx context.Context, r ledger.Ref, serial, member int
 func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
 	v := fence(r, serial)
 	v["one"] = num(1)
-	_, _, err := l.fenced(ctx, "give back", r, serial, write{
+	_, _, err := l.fenced(ctx, op{"give back", r}, serial, write{
 		set:    "SET #attempts = #attempts - :one REMOVE #counted, #last",
 		when:   held + " AND #counted = :yes",
 		values: v,
@@ -194,15 +195,15 @@ func (l *Ledger) GiveBack(ctx context.Context, r ledger.Ref, serial int) error {
 	return err
 }
 
-// Pause implements [ledger.Worker]. The todo's number is the serial: who pauses
-// again has begun again before.
+// Pause implements [ledger.Worker]. The todo's number is the serial: whoever
+// pauses again has begun again before.
 func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger.Cursor, c ledger.Counts) error {
-	const verb = "pause"
+	do := op{"pause", r}
 	v := fence(r, serial)
 	v["cursor"], v["counts"], v["now"] = cursorValue(cur), countsValue(c), when(l.clock())
 	todo := todoKey(r.Job, r.ID)
 	todo["run"], todo["number"], todo["expires"] = num(r.Run), num(serial), l.expires()
-	refused, err := l.transact(ctx, about(verb, r),
+	refused, err := l.transact(ctx, do,
 		l.part(write{
 			key:    unitKey(r.Job, r.ID),
 			set:    "SET #cursor = :cursor, #counts = :counts, #attempts = :zero, #touched = :now, #repeats = :zero REMOVE #counted, #last",
@@ -214,12 +215,12 @@ func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger
 		return err
 	}
 	if refused == nil {
-		return l.beat(ctx, verb, r)
+		return l.beat(ctx, do)
 	}
 	a, _ := refused.of(0)
-	e, err := l.found(ctx, verb, r, a)
+	e, err := l.found(ctx, do, a)
 	if err == nil {
-		err = e.refuse(verb, r, serial)
+		err = e.refuse(do, serial)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ var (
 	place = ledger.Cursor{Series: 0, Segment: 3, Member: 2, Record: 1 << 33, Offset: 1 << 41, Undecoded: 5}
 )
 
-// times is c, n times.
+// times is n times c.
 func times(n int, c ledger.Counts) (sum ledger.Counts) {
 	for range n {
 		sum.Add(c)
@@ -104,10 +104,10 @@ func page(from, to int) ledger.Page {
 
 func (b bench) ref(run, n int) ledger.Ref { return ledger.Ref{Job: b.job, Run: run, ID: id(n)} }
 
-// lister is the claim of the job's lister.
+// lister is the lease of the job's only lister.
 func (b bench) lister(run int) ledger.Lease { return b.by("first", run) }
 
-// by is the claim of one lister of several.
+// by is the lease of one of several listers.
 func (b bench) by(name string, run int) ledger.Lease {
 	return ledger.Lease{Job: b.job, Run: run, Holder: name + " of " + b.job}
 }
@@ -140,7 +140,7 @@ func (b bench) is(err, want error) {
 // whole compares bodies as one value each, which takes no time.
 var whole = cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal))
 
-// equal compares; nothing at all and an empty list are alike.
+// equal compares two values, to which nil and an empty list are equal.
 func (b bench) equal(what string, got, want any) {
 	b.Helper()
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), whole); d != "" {
@@ -148,7 +148,8 @@ func (b bench) equal(what string, got, want any) {
 	}
 }
 
-// tells compares what Done or Dead told with the tally of the whole run.
+// tells compares the tally that Done or Dead returned with that of the whole
+// run.
 func (b bench) tells(got, want ledger.Tally) {
 	b.Helper()
 	switch {

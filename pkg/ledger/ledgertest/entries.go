@@ -13,7 +13,7 @@ import (
 
 // What subtests of continuous jobs are made of.
 
-// aWhile is longer than clocks are apart and than a subtest takes.
+// aWhile is longer than clocks differ and than a subtest takes.
 const aWhile = 20 * time.Minute
 
 // version is the nth object version of a test, taken so many times before.
@@ -21,13 +21,14 @@ func version(n, take int) *unit.Object {
 	return &unit.Object{Key: fmt.Sprintf("in/%d", n), ETag: `"e"`, Take: take}
 }
 
-// object is its id.
+// object is the id of the nth object version.
 func object(n int) unit.ObjectID { return version(n, 0).ID() }
 
 // claim is the first claim on object n, for unit u.
 func claim(u, n int) ledger.Claim { return ledger.Claim{ID: object(n), Unit: id(u)} }
 
-// taking is entry u of the objects, each at that take.
+// taking is the entry of unit u with the objects in it, each claimed at that
+// take.
 func (b bench) taking(run, take, u int, objects ...int) ledger.Entry {
 	e := ledger.Entry{Job: b.job, Run: run, Units: []ledger.Planned{published(u)}}
 	for _, n := range objects {
@@ -38,10 +39,12 @@ func (b bench) taking(run, take, u int, objects ...int) ledger.Entry {
 	return e
 }
 
-// entry is unit u with the objects in it.
+// entry is the entry of unit u with the objects in it, each claimed for the
+// first time.
 func (b bench) entry(run, u int, objects ...int) ledger.Entry { return b.taking(run, 0, u, objects...) }
 
-// cut is object u as n units, the first of them u. It is claimed for that one.
+// cut is the entry of object u as n units. Unit u is the first of them, and has
+// the claim.
 func (b bench) cut(run, u, n int) ledger.Entry {
 	e := b.entry(run, u, u)
 	for i := 1; i < n; i++ {
@@ -58,7 +61,7 @@ func (b bench) opened(s ledger.Shared, token string) ledger.Meta {
 	return m
 }
 
-// enters enters e, of which nobody holds anything.
+// enters enters e, whose objects nobody has claimed.
 func (b bench) enters(s ledger.Shared, e ledger.Entry) {
 	b.Helper()
 	held, err := s.Enter(b.ctx, e)
@@ -152,7 +155,7 @@ func (b bench) recent(what string, t time.Time, passed time.Duration) {
 	}
 }
 
-// soon compares what may be some seconds old.
+// soon waits for a value that may be some seconds old.
 func (b bench) soon(what string, got func() any, want any) {
 	b.Helper()
 	for range 100 {
@@ -174,7 +177,7 @@ func (b bench) backlog(s ledger.Shared, run, open, dead int) {
 	}, [2]int{open, dead})
 }
 
-// stale are the units that nothing worked on since then, by id.
+// stale returns the units that nothing has worked on since then, by id.
 func (b bench) stale(s ledger.Shared, run int, then time.Time) []unit.ID {
 	b.Helper()
 	var found []unit.ID

@@ -12,9 +12,9 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// objects is of how many objects units are made in a history of a continuous
-// job. Which unit it is tells which of them it has, and at which takes, as an id
-// does.
+// objects is how many objects the units of a history of a continuous job are made
+// of. A unit's number says which of them it holds, and at which takes, as its id
+// would.
 const (
 	objects = 3
 	takes   = 3
@@ -69,7 +69,8 @@ func (h *history) flow() {
 	}
 }
 
-// known is a unit that was entered, or one of the job that was not.
+// known is a unit that was entered, or now and then one of the job that was
+// not.
 func (h *history) known(run int) ledger.Ref {
 	all := slices.Sorted(maps.Keys(h.model.units))
 	if len(all) == 0 || h.r.IntN(12) == 0 {
@@ -78,8 +79,8 @@ func (h *history) known(run int) ledger.Ref {
 	return ledger.Ref{Job: h.job, Run: run, ID: all[h.r.IntN(len(all))]}
 }
 
-// enter enters a unit of some objects: most at the take at which their claims
-// would let it pass.
+// enter enters a unit of some objects, mostly at the take at which their claims
+// let it pass.
 func (h *history) enter(run int) {
 	u, e := 0, ledger.Entry{Job: h.job, Run: run}
 	for n := range objects {
@@ -127,7 +128,7 @@ func (h *history) overwrite(r ledger.Ref, serial int) {
 	})
 }
 
-// mind is what readers and the schedule do beside.
+// mind is what readers and the schedule do in addition.
 func (h *history) mind(r ledger.Ref) {
 	switch h.r.IntN(4) {
 	case 0:
@@ -151,8 +152,8 @@ func (h *history) mind(r ledger.Ref) {
 	}
 }
 
-// rekey puts a todo for a key, or says of one that it was sent, by its number of
-// now or of before.
+// rekey puts a todo for a key, or says of one that it was sent, by its present
+// number or an earlier one.
 func (h *history) rekey() {
 	key := fmt.Sprint("k", h.r.IntN(2))
 	if numbers := h.puts[key]; len(numbers) > 0 && h.r.IntN(2) == 0 {
@@ -187,7 +188,7 @@ func (h *history) pass() {
 	})
 }
 
-// compareFlow compares what a continuous job shows beside.
+// compareFlow compares what only a continuous job shows.
 func (h *history) compareFlow() {
 	h.Helper()
 	m, run := h.model, h.model.meta.Run

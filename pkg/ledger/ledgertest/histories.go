@@ -20,8 +20,8 @@ const (
 	historyBudget = 2 * time.Second // for a driver to which each step is a call
 )
 
-// histories compares random histories of one job with the model's. shared is the
-// store, if it is one.
+// histories compares random histories of one job with the model's. shared is
+// the same store, if it is a Shared one.
 func histories(t *testing.T, store ledger.Store, shared ledger.Shared, harness Harness) {
 	t.Helper()
 	tell(t, harness, func(h *history) {
@@ -32,7 +32,7 @@ func histories(t *testing.T, store ledger.Store, shared ledger.Shared, harness H
 	})
 }
 
-// tell tells histories that begin so, each until the model disagrees.
+// tell tells histories that begin with begin, each until the model disagrees.
 func tell(t *testing.T, harness Harness, begin func(*history)) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -72,8 +72,8 @@ type history struct {
 	also func()
 }
 
-// do notes an operation, carries it out on both, and now and then compares all
-// that shows.
+// do notes an operation and carries it out on both. Now and then it compares
+// everything that shows.
 func (h *history) do(what string, op func()) {
 	h.Helper()
 	h.trace = fmt.Appendf(h.trace, "%s\n", what)
@@ -134,8 +134,8 @@ func (h *history) same(got, want error) {
 	}
 }
 
-// timeless leaves out of a meta what a driver's clock decides, and what was swept
-// of one that nobody sweeps.
+// timeless leaves out of a meta what the driver's clock decides and, if nobody
+// sweeps, what was swept.
 func (h *history) timeless(m ledger.Meta) ledger.Meta {
 	m.Started, m.Ended, m.Leased = time.Time{}, time.Time{}, time.Time{}
 	if h.shared == nil {
@@ -150,8 +150,8 @@ func (h *history) plain(it ledger.Item) ledger.Item {
 	return ordered(it)
 }
 
-// rounded is a time by the model's clock: what passes between two of its steps
-// is none.
+// rounded is a time on the model's clock, on which no time passes between two
+// steps.
 func (h *history) rounded(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

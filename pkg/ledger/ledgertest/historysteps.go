@@ -196,7 +196,8 @@ func (h *history) dispatch(run int) {
 	}
 }
 
-// sendTodo says of a todo that it was sent, by its number of now or of before.
+// sendTodo says of a todo that it was sent, by its present number or an earlier
+// one.
 func (h *history) sendTodo(run int) {
 	due := h.due(h.shared, run)
 	if len(due) == 0 {

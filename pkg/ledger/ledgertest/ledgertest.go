@@ -2,8 +2,8 @@
 // sentence of the contract has a subtest, random histories are compared with a
 // naive model, and every driver runs all of it.
 //
-// A ledger may be far away: a subtest makes a few hundred calls at most, and a
-// Harness says how many histories are tried.
+// Because a ledger may be far away, a subtest makes a few hundred calls at most, and
+// the Harness says how many histories are tried.
 package ledgertest
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Harness is what the suite has to know of a driver. The zero value is right for
-// one in this process whose counters are of the whole run.
+// Harness is what the suite has to know of a driver. The zero value suits a
+// driver in this process whose Done and Dead return the tally of the whole run.
 type Harness struct {
-	// Lapse lets d pass on the clock of a store that open returned. nil waits
-	// for it, which RunShared does for hours.
+	// Lapse lets d pass on the clock of a store that open returned. nil sleeps for
+	// as long, which for RunShared is hours.
 	Lapse func(s ledger.Store, d time.Duration)
 	// Histories is how many random histories are tried, and Steps how many
 	// operations each of them has; 0 means 300 and 80.
 	Histories, Steps int
-	// Parts: what Done and Dead tell is of that part of the run that one counter
-	// is for.
+	// Parts: the tally that Done and Dead return is of the part of the run that one
+	// counter covers.
 	Parts bool
 }
 
-// Run runs the suite. open returns a store to use for one subtest and cleans up
-// by t.Cleanup; stores may share a place, since no two subtests share a job.
+// Run runs the suite. open returns a store for one subtest, and cleans up with
+// t.Cleanup. Stores may share their place, because no two subtests share a job.
 func Run(t *testing.T, open func(*testing.T) ledger.Store, h Harness) {
 	for _, topic := range []struct {
 		name  string

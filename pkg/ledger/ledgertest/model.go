@@ -24,7 +24,7 @@ type model struct {
 	todos   map[unit.ID]int // run, by unit
 	retired bool
 	// Of a continuous job:
-	base   time.Time // of the times of items; the clock is counted from it
+	base   time.Time // the times of items are counted from it, as the clock is
 	claims map[unit.ObjectID]ledger.Held
 	keys   map[string]unit.Object
 }
@@ -91,7 +91,7 @@ func (m *model) restDone(r ledger.Ref, serial int, c ledger.Counts) error {
 	return err
 }
 
-// recovered is asked of faulty members alone.
+// recovered is called for faulty members alone.
 func (m *model) recovered(r ledger.Ref, serial, member int, c ledger.Counts) error {
 	u, err := m.fenced(r, serial)
 	if err == nil {

@@ -45,7 +45,8 @@ func (m *model) holds(c ledger.Lease) error {
 	return nil
 }
 
-// lapsed reports whether nobody holds the lease by now, though one may say so.
+// lapsed reports whether the lease has run out, even if its holder is still
+// noted.
 func (m *model) lapsed() bool { return m.clock >= m.until-time.Second }
 
 func (m *model) publish(c ledger.Lease, p ledger.Page) (ledger.Page, []unit.ID, error) {

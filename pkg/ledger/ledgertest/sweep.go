@@ -8,7 +8,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// waits reports whether a send of every open unit is asked for and not met.
+// waits reports whether a send of every open unit was asked for and not carried
+// out yet.
 func (b bench) waits() bool {
 	b.Helper()
 	m := b.meta()

@@ -86,7 +86,7 @@ var together = []subtest{
 	{"readers, a lister and a prover at once lose nothing and count nothing twice", func(b bench) { b.jointly() }},
 }
 
-// race calls f at once, n times, and returns how often it was true.
+// race calls f n times at once, and returns how often it was true.
 func (b bench) race(n int, f func(int) (bool, error)) (yes int) {
 	b.Helper()
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ func (l *Shared) Overwritten(ctx context.Context, r ledger.Ref, serial int, f le
 		if i := it.fault(f.Member); i < 0 {
 			it.Faults = append(it.Faults, f)
 		} else {
-			// What was read of it by then stays where segments begin.
+			// Segments keep their bounds: the rest frames as many of its records as before.
 			if was := it.Faults[i]; was.Record <= f.Record {
 				f.Record, f.Framed = was.Record, was.Framed
 			}

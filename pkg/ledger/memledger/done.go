@@ -14,8 +14,8 @@ const (
 )
 
 // doneSet holds the units that are done: run and counts of each, packed into
-// chunks that hold no pointer. A unit's counts are kept beside the sums because
-// a later run may take over some of a run's units and not others.
+// chunks without pointers. A unit's counts are kept beside the sums because a
+// later run may take over some of a run's units and not others.
 type doneSet struct {
 	at     map[key]uint64 // chunk, then offset
 	chunks [][]byte
@@ -48,7 +48,7 @@ func (s *doneSet) run(k key) (int, bool) {
 	return runOf(s.record(at)), true
 }
 
-// take puts a unit of the set into a later run.
+// take moves a unit of the set to a later run.
 func (s *doneSet) take(k key, run int) {
 	binary.LittleEndian.PutUint32(s.record(s.at[k]), uint32(run))
 }

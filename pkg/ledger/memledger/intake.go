@@ -36,7 +36,8 @@ func (l *Shared) Open(ctx context.Context, name string, s ledger.Start) (ledger.
 	return j.view(), nil
 }
 
-// Enter implements [ledger.Intaker]. An Entry of any length is entered at once.
+// Enter implements [ledger.Intaker]. An Entry of any length is entered
+// atomically.
 func (l *Shared) Enter(ctx context.Context, e ledger.Entry) ([]ledger.Held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +74,7 @@ func (l *Shared) Enter(ctx context.Context, e ledger.Entry) ([]ledger.Held, erro
 	return nil, nil
 }
 
-// held are the claims that others hold.
+// held returns which of the claims others hold.
 func (j *job) held(claims []ledger.Claim) (held []ledger.Held) {
 	for i, c := range claims {
 		is, ok := j.claims[c.ID]

@@ -10,8 +10,9 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// key stands for a string in 16 bytes that the garbage collector need not look
-// at. Two strings with one key are as unlikely as two units with one id.
+// key stands for a string in 16 bytes that hold no pointer for the garbage
+// collector to follow. That two strings have the same key is as unlikely as
+// that two units have the same id.
 type key [16]byte
 
 func keyOf[S ~string](s S) key {
@@ -22,7 +23,7 @@ func keyOf[S ~string](s S) key {
 // item is a unit that is not done.
 type item struct {
 	ledger.Item
-	counted bool // Attempts holds the last start of work, which may be given back
+	counted bool // Attempts includes the last start of work, which may be given back
 }
 
 // view is the item for a caller to keep.
@@ -44,12 +45,13 @@ func (it *item) held(r ledger.Ref, serial int) bool {
 	return serial > 0 && it.Run == r.Run && it.Serial == serial && it.State == ledger.Open
 }
 
-// unbegun reports whether nobody ever began the unit, as who gives it up says.
+// unbegun reports whether nobody ever began the unit, and the caller that gives
+// it up says so.
 func (it *item) unbegun(r ledger.Ref, serial int) bool {
 	return serial == 0 && it.entered() && it.Run == r.Run && it.Serial == 0 && it.State == ledger.Open
 }
 
-// open makes the item open and unbegun in a run. What was acked of it stays.
+// open makes the item open and unbegun in a run. What was acked of it is kept.
 func (it *item) open(run int) {
 	it.Run, it.State, it.Cause, it.Ended = run, ledger.Open, nil, time.Time{}
 	it.forgive()
@@ -69,14 +71,14 @@ func (it *item) touch(now time.Time) {
 	}
 }
 
-// end notes when the unit of a continuous job was done or dead.
+// end notes when the unit of a continuous job became done or dead.
 func (it *item) end(now time.Time) {
 	if it.entered() {
 		it.Ended = now
 	}
 }
 
-// amountsTo replaces the counts.
+// amountsTo replaces the item's counts.
 func (it *item) amountsTo(c ledger.Counts) {
 	c.Sinks = maps.Clone(c.Sinks)
 	it.Counts = c

@@ -1,14 +1,14 @@
-// Package memledger is the ledger of a job that runs in one process: it is as
-// old as the process and is lost with it. A job whose progress must outlive the
-// process has a ledger on disk or in a service. Shared is the same ledger for
-// what several processes would work on: with it a whole stack runs in one test.
+// Package memledger is the ledger of a job that runs in one process, and it is lost
+// with the process. A job whose progress must outlive its process has a ledger on
+// disk or in a service. Shared is the same ledger for the work of several
+// processes: with it a whole stack runs in one test.
 //
-// Every method is one step under one lock, so nobody ever sees half of one. A
-// unit that is done is kept in a few dozen bytes, since a job may have ten
-// million of them; what only a report of failure needs (first key, faults,
-// cause) is kept of the others. Bodies are kept of the page under way alone,
-// except by Shared. A verdict of completed that the items do not bear out is
-// refused, whoever asks for it (INV-1).
+// Every method is one step under one lock, so nobody ever sees half of one. A unit
+// that is done takes a few dozen bytes, since a job may have ten million of them;
+// what only a report of failure needs (first key, faults, cause) is kept for the
+// other units alone. Bodies are kept for the page under way alone, except by
+// Shared. A verdict of completed that the items do not bear out is refused, whoever
+// asks for it (INV-1).
 package memledger
 
 import (
@@ -40,9 +40,9 @@ type Ledger struct {
 // New returns an empty ledger of jobs that end with their feed.
 func New() *Ledger { return &Ledger{now: time.Now, jobs: map[string]*job{}} }
 
-// Shared is a Ledger that also remembers what was sent, whole, and what is due
+// Shared is a Ledger that also keeps what was sent, whole, and what is due
 // again, and that continuous jobs run on. It keeps the body of every unit, and
-// their done units and claims for good.
+// keeps the done units and claims of continuous jobs forever.
 type Shared struct{ *Ledger }
 
 // NewShared returns an empty ledger of jobs that outlive their feed.
@@ -71,7 +71,7 @@ type job struct {
 	claims map[unit.ObjectID]ledger.Held
 	kept   map[key]*item // done units that were entered, whole
 	keys   map[string]ledger.KeyTodo
-	puts   int // into keys so far
+	puts   int // todos put into keys so far
 }
 
 // create makes a job without a run. The caller holds the lock.
@@ -97,7 +97,7 @@ func (l *Ledger) find(ctx context.Context, verb, name string) (*job, error) {
 	return j, nil
 }
 
-// moved says that the job is not where an operation needs it.
+// moved is the error for a job that is not where an operation needs it.
 func (j *job) moved(verb string, why string) error {
 	return fmt.Errorf("%s job %s: run %d is %s, %s: %w", verb, j.meta.Job, j.meta.Run, j.meta.State, why, ledger.ErrState)
 }

@@ -98,7 +98,7 @@ func TestCompletedIsRefusedWithoutProof(t *testing.T) { // INV-1
 	refused(1, "no end ever")
 }
 
-func TestTokens(t *testing.T) {
+func TestATokenStandsForTheRunThatItStarted(t *testing.T) {
 	t.Run("a token of an earlier run gives that run as it ended", func(t *testing.T) {
 		l, ctx := memledger.New(), t.Context()
 		first := ledger.Start{Token: "t1", Digests: ledger.Digests{Plan: "p1"}}

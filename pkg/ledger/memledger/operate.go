@@ -57,7 +57,7 @@ func (l *Ledger) Redrive(ctx context.Context, name string, run int) (int, error)
 			continue
 		}
 		it.open(run)
-		it.Serial++ // who worked on it before may wake, and is refused
+		it.Serial++ // whoever worked on it before and wakes is refused
 		j.count.Dead--
 		opened++
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Start implements [ledger.Planner]. A token that started an earlier run than
-// the job's last gives that run as it ended. An empty token repeats nothing.
+// Start implements [ledger.Planner]. The token of an earlier run than the job's
+// last returns that run as it ended.
 func (l *Ledger) Start(ctx context.Context, name string, s ledger.Start) (ledger.Meta, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +37,8 @@ func (j *job) started(token string) (ledger.Meta, bool) {
 	return past, ok
 }
 
-// begin makes the next run the job's. The generation goes on: a report's name
-// holds it, and must not come again.
+// begin makes the next run the job's. The generation carries on, because it is
+// part of a report's name, which must not come twice.
 func (j *job) begin(s ledger.Start, now time.Time) {
 	if j.token != "" {
 		j.past[j.token] = j.view()
@@ -83,8 +83,8 @@ func (j *job) lists(verb string, c ledger.Lease) error {
 	return nil
 }
 
-// holds reports whether nobody took the lease of c since it was given. That it
-// lapsed is no harm while nobody else lists.
+// holds reports whether nobody took the lease since c got it. A lease that
+// lapsed does no harm while nobody else lists.
 func (j *job) holds(c ledger.Lease) bool { return !j.meta.Leased.IsZero() && j.holder == c.Holder }
 
 func (j *job) leased(verb string, c ledger.Lease) error {
@@ -92,7 +92,7 @@ func (j *job) leased(verb string, c ledger.Lease) error {
 		verb, j.meta.Job, j.holder, c.Run, j.meta.Leased, c.Holder, ledger.ErrLeased)
 }
 
-// hold finds the job of c, which has to hold its lease.
+// hold finds the job of c, which must hold its lease.
 func (l *Ledger) hold(ctx context.Context, verb string, c ledger.Lease) (*job, error) {
 	j, err := l.find(ctx, verb, c.Job)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Progress implements [ledger.Prover]. Of an earlier run than the job's nothing
-// is counted any more.
+// Progress implements [ledger.Prover]. For an earlier run than the job's it
+// returns nothing: those counters are gone.
 func (l *Ledger) Progress(ctx context.Context, name string, run int) (ledger.Progress, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// entered is a page whose units are in the ledger and that the listing has not
-// reached.
+// entered is a page whose units are in the ledger, and which the listing has
+// not reached yet.
 type entered struct {
 	ledger.Page
-	planned int // units that no page before it had
+	planned int // units that no earlier page had
 }
 
 // Publish implements [ledger.Planner].
@@ -73,7 +73,7 @@ func (j *job) enter(u ledger.Planned, keep bool) {
 		j.meta.Generation++
 	}
 	it.Planned = u
-	it.Entered, it.Touched = time.Time{}, time.Time{} // it is a listed one from now on
+	it.Entered, it.Touched = time.Time{}, time.Time{} // from now on it is a listed unit
 	it.open(run)
 	j.page.planned++
 	j.count.Beat++

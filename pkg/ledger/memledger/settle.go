@@ -7,7 +7,7 @@ import (
 	"github.com/spate-go/spate/pkg/ledger"
 )
 
-// Swept implements [ledger.Dispatcher]. Of another run than the job's it says
+// Swept implements [ledger.Dispatcher]. For another run than the job's it does
 // nothing.
 func (l *Shared) Swept(ctx context.Context, name string, run, ask int) error {
 	l.mu.Lock()

@@ -51,8 +51,9 @@ func (l *Ledger) write(ctx context.Context, verb string, r ledger.Ref, serial in
 	return nil
 }
 
-// beat shows that something happened to a unit. It is raised as seldom as the
-// contract lets it: what holds here has to hold where beats cost a write.
+// beat shows that something happened to a unit. It beats as rarely as the
+// contract allows: callers must not rely on more than a driver gives that pays
+// for each beat.
 func (j *job) beat(it *item) {
 	if it.Run == j.meta.Run {
 		j.count.Beat++
@@ -116,7 +117,7 @@ func (l *Ledger) Pause(ctx context.Context, r ledger.Ref, serial int, cur ledger
 		it.touch(l.now())
 		j.beat(it)
 		if l.resends {
-			// The serial numbers it: who pauses again has begun again before.
+			// The serial is its number: whoever pauses again has begun again before.
 			j.todos[r.ID] = todo{run: r.Run, number: serial}
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// process is what the usual dashboards ask of a process. A value below zero is
-// not known on this system and left out.
+// process holds the figures of a process that the usual dashboards ask for. A
+// negative value is unknown on this system and left out.
 type process struct {
 	cpuSeconds, startSeconds           float64
 	residentBytes, openFDs, maximumFDs float64

@@ -23,7 +23,7 @@ func stat() process {
 		p.maximumFDs = float64(l.Cur)
 	}
 	if fds, err := os.ReadDir("/proc/self/fd"); err == nil {
-		p.openFDs = float64(len(fds) - 1) // one is that of the reading
+		p.openFDs = float64(len(fds) - 1) // one is ReadDir's own
 	}
 	// Counted from the state, which follows the name in brackets: the name may
 	// hold anything.

@@ -2,9 +2,9 @@
 // 0.0.4: those of a registry, and the usual ones of the process.
 //
 // It is not a registry and serves nothing. It is a package of its own so that a
-// program which exports elsewhere does not hold it, and it is our own because
-// the official client is made for keeping metrics, which package metric does: of
-// that client's six modules only the writing of lines would be used.
+// program that exports elsewhere does not link it. It is our own because the
+// official client is a registry, as package metric is already: of its six
+// modules only the writing of lines would be used.
 package prommetric
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/spate-go/spate/pkg/metric"
 )
 
-// ContentType is that of what Write writes.
+// ContentType is the media type of what Write writes.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Write writes samples, ordered by name as [metric.Registry.Gather] gives them:

@@ -5,12 +5,12 @@
 // what pins a file is that these three stay as they were.
 //
 // A symbolic link to a file is that file. A symbolic link to a directory is not
-// followed, so that no tree is read twice or for ever. That link, one that leads
-// nowhere, a socket, a pipe and a device are listed as objects without bytes, so
-// that they are counted and not read.
+// followed, so that no tree is read twice or endlessly. Such a link, a dangling
+// one, a socket, a pipe and a device are listed as empty objects, so that they
+// are counted and not read.
 //
-// The law: no byte is handed out before the file was found unchanged after that
-// byte was read (INV-2), as far as the file system's clock ticks.
+// The law: a byte is handed out only once the file was found unchanged after
+// that byte was read (INV-2), to the resolution of the file system's clock.
 package dirobject
 
 import (
@@ -51,7 +51,7 @@ func Open(dir string) (*Bucket, error) {
 	return b, nil
 }
 
-// check tells a directory that is not there from an empty one.
+// check distinguishes a missing directory from an empty one.
 func (b *Bucket) check() error {
 	switch fi, err := os.Stat(b.dir); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

@@ -7,7 +7,7 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// Head returns the file that is an object under key now, as a listing would.
+// Head returns the object at key as it is now, as a listing would.
 func (b *Bucket) Head(key string) (unit.Object, error) {
 	path, err := b.file(key)
 	if err != nil {

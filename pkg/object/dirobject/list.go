@@ -100,7 +100,7 @@ func (l *listing) file(key string) error {
 type names struct {
 	names   []string
 	changed time.Time // the directory's modification time
-	settled bool      // and it was old enough to tell a change by it
+	settled bool      // changed is old enough for a later change to show in it
 }
 
 // first is the index of the first name that is, or has below it, a key after
@@ -118,9 +118,9 @@ func (n names) first(rel, after string) int {
 // same tick, unseen.
 const tick = 3 * time.Second
 
-// names reads a directory, or takes its names from the page before if it did not
-// change since: else a directory of a million files would be read and sorted for
-// each of its thousand pages.
+// names reads a directory, or reuses the names of the previous page if it has
+// not changed since: otherwise a directory of a million files would be read and
+// sorted for each of its thousand pages.
 func (b *Bucket) names(rel string) (names, error) {
 	path := filepath.Join(b.dir, filepath.FromSlash(rel))
 	now := time.Now()

@@ -55,7 +55,7 @@ func (p *pinned) open(path string) (*os.File, error) {
 	if p.file != nil {
 		return p.file, nil
 	}
-	// What is no file is not opened at all: a pipe would wait for its writer.
+	// Only a regular file is opened: a pipe would wait for its writer.
 	fi, err := os.Stat(path)
 	if err != nil {
 		return nil, p.b.classify("open", path, err)
@@ -68,7 +68,7 @@ func (p *pinned) open(path string) (*os.File, error) {
 		return nil, p.b.classify("open", path, err)
 	}
 	p.file = f
-	return f, nil // whether it is the pinned one is checked with each byte
+	return f, nil // every read checks that it is the pinned one
 }
 
 // check fails if the open file is not the pinned version, or not any more.
@@ -108,7 +108,7 @@ type body struct {
 	r *io.SectionReader
 }
 
-// Read checks after reading, for a check before says nothing of the bytes.
+// Read checks after reading: a check before it says nothing about the bytes.
 func (b *body) Read(buf []byte) (int, error) {
 	n, err := b.r.Read(buf)
 	if changed := b.p.check(b.f); changed != nil {

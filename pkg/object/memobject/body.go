@@ -17,7 +17,7 @@ import (
 // Body is what a body reads from.
 type Body = io.Reader
 
-// ErrCut is how a body that was cut ends.
+// ErrCut is the error that a body cut by Cut ends with.
 var ErrCut = errors.New("connection reset by peer")
 
 // Cut returns the first n bytes of body and ErrCut after them.

@@ -1,7 +1,7 @@
 // Package memobject is a bucket in memory, for tests: versioned like S3, with
 // pages of any size, counters of calls, and hooks for faults.
 //
-// It is not a cache and no store to keep data in. It keeps the contract of
+// It is neither a cache nor a place to keep data. It keeps the contract of
 // package object to the letter, so that what passes on it passes on S3.
 package memobject
 
@@ -41,11 +41,11 @@ type Request struct {
 type Bucket struct {
 	PageSize int              // keys of a listing page; 0 means 1000
 	Now      func() time.Time // LastModified of what is put; nil means time.Now
-	// Versioned: Stat tells the version ids, as of a bucket that keeps versions.
+	// Versioned: Stat returns version ids, as for a bucket with versioning.
 	Versioned bool
 
-	// Hook is called at each call's begin; its error is the call's outcome. Nil
-	// lets all pass.
+	// Hook is called at the start of each call; its error becomes the call's.
+	// Nil lets every call pass.
 	Hook func(op Op, key string, off int64) error
 	// Wrap may replace a body, to cut it (Cut), to slow it (Slow) or to change
 	// it. Nil leaves all as they are.

@@ -15,7 +15,7 @@ var strange = []string{
 	"naïve/ключ/鍵", "e\u0301", "\u00e9", "\ufffd", "\U0001f980", "\u2028",
 }
 
-// unclean are keys of S3 that are no clean paths.
+// unclean are keys of S3 that are not clean paths.
 var unclean = []string{"a//b", "/a", "a/./b", "./a", "a/../b", "a/.."}
 
 func keys(t *testing.T, h Harness) {

@@ -36,8 +36,8 @@ const (
 	headerTimeout   = 30 * time.Second // S3 seldom needs 10 s for the first byte
 )
 
-// NewClient returns a client of S3. It fails, as a fault of configuration, where
-// there is no region or there are no credentials, rather than at each object.
+// NewClient returns a client of S3. Without a region or credentials it fails
+// here, as a fault of configuration, rather than at each object.
 func NewClient(ctx context.Context, opt ClientOptions) (*s3.Client, error) {
 	cfg, err := awsconfig.Load(ctx, opt.Region, newHTTPClient())
 	if err != nil {

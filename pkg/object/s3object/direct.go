@@ -17,8 +17,8 @@ import (
 // endpoint, addressing, headers, region and service are those of a request that
 // the SDK built and the store granted.
 //
-// An answer that grants nothing is never judged here, for there is one judge,
-// classify, and it reads errors of the SDK:
+// An error response is never judged here. There is one judge, classify, and it
+// reads errors of the SDK:
 //
 //   - Load, a broken connection, and what is the object's own fault (gone, or not
 //     as it was pinned) are no doubt about the request. The SDK is given that very
@@ -36,8 +36,8 @@ type direct struct {
 	model atomic.Pointer[model] // nil: not learned
 }
 
-// newDirect returns c with cheap GETs, or c itself where something was hung into
-// its requests that has to see each of them.
+// newDirect returns c with cheap GETs, or c itself if it has middleware or
+// request logging, which must see every request.
 func newDirect(c *s3.Client) API {
 	o := c.Options()
 	if len(o.APIOptions) > 0 || o.ClientLogMode != 0 {
@@ -46,8 +46,8 @@ func newDirect(c *s3.Client) API {
 	return &direct{Client: c, http: o.HTTPClient, signer: o.HTTPSignerV4, credentials: o.Credentials}
 }
 
-// GetObject takes no heed of opts while it needs no help of the SDK: a model is
-// of a request with those opts.
+// GetObject ignores opts while it works from a model: that was learned from a
+// request with those opts.
 func (d *direct) GetObject(ctx context.Context, in *s3.GetObjectInput, opts ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
 	m := d.model.Load()
 	if m == nil {
@@ -88,7 +88,7 @@ func undoubted(status int) bool {
 	return status >= 500
 }
 
-// output is resp as far as check and the reader look at it.
+// output holds what check and the reader use of resp.
 func output(resp *http.Response) *s3.GetObjectOutput {
 	out := &s3.GetObjectOutput{
 		Body:         resp.Body,
@@ -113,7 +113,7 @@ func (d *direct) learn(ctx context.Context, in *s3.GetObjectInput, opts []func(*
 	return out, err
 }
 
-// reword makes an error of the SDK of a. No request is sent.
+// reword has the SDK turn a into one of its errors. No request is sent.
 func (d *direct) reword(ctx context.Context, in *s3.GetObjectInput, opts []func(*s3.Options), a answer) (*s3.GetObjectOutput, error) {
 	if a.resp != nil {
 		defer a.resp.Body.Close() // the SDK may find no use for it
@@ -121,7 +121,7 @@ func (d *direct) reword(ctx context.Context, in *s3.GetObjectInput, opts []func(
 	return d.Client.GetObject(ctx, in, with(opts, a)...)
 }
 
-// with returns opts and that c sends the requests.
+// with returns opts with c as the client that sends the requests.
 func with(opts []func(*s3.Options), c s3.HTTPClient) []func(*s3.Options) {
 	return append(opts[:len(opts):len(opts)], func(o *s3.Options) { o.HTTPClient = c })
 }
@@ -138,7 +138,7 @@ func (w *witness) Do(r *http.Request) (*http.Response, error) {
 	return w.HTTPClient.Do(r)
 }
 
-// answer is what was answered before, to whatever is asked.
+// answer is a client that gives one known response to any request.
 type answer struct {
 	resp *http.Response
 	err  error

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/failure/awsfailure/s3failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -28,8 +29,8 @@ type pinned struct {
 	etag string // guarded by mu; where none was listed, that of the first answer
 }
 
-// once turns the SDK's retries off: object.Reader has its own, which know how far
-// the body came and which are counted, and so has who lists.
+// once turns the SDK's retries off: object.Reader has its own, which resume at
+// the exact byte and are counted, and so has the lister.
 func once(o *s3.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
@@ -52,14 +53,14 @@ func (p *pinned) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, er
 	if etag := p.pin(""); etag != "" {
 		in.IfMatch = &etag
 	}
-	c := call{verb: "get", action: "s3:GetObject", bucket: p.b.bucket, key: p.o.Key}
+	c := s3failure.Call{Verb: "get", Action: "s3:GetObject", Bucket: p.b.bucket, Key: p.o.Key}
 	if p.o.Version != "" {
 		in.VersionId = &p.o.Version
-		c.action = "s3:GetObjectVersion"
+		c.Action = "s3:GetObjectVersion"
 	}
 	out, err := p.b.api.GetObject(ctx, in, once)
 	if err != nil {
-		return nil, c.classify(ctx, err)
+		return nil, c.Classify(ctx, err, answered)
 	}
 	if err := p.check(c, out, off, n, whole); err != nil {
 		_ = out.Body.Close() // its connection goes with it
@@ -68,11 +69,11 @@ func (p *pinned) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, er
 	return out.Body, nil
 }
 
-// Close has nothing to check: every answer was.
+// Close has nothing left to check: every response was checked.
 func (p *pinned) Close() error { return nil }
 
-// pin returns the ETag that the object is pinned to, which becomes etag if there
-// is none: without it the windows of an object might be of two versions.
+// pin returns the ETag that the object is pinned to; if there is none yet, it
+// becomes etag. Without one the windows of an object might be of two versions.
 func (p *pinned) pin(etag string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,9 +83,9 @@ func (p *pinned) pin(etag string) string {
 	return p.etag
 }
 
-// check compares the answer with the request. The store's word is not taken for
-// it: there are proxies that drop Range, and stores that drop If-Match.
-func (p *pinned) check(c call, out *s3.GetObjectOutput, off, n int64, whole bool) error {
+// check compares the response with the request. The store is not trusted: there
+// are proxies that drop Range, and stores that drop If-Match.
+func (p *pinned) check(c s3failure.Call, out *s3.GetObjectOutput, off, n int64, whole bool) error {
 	if etag := quoted(aws.ToString(out.ETag)); etag != "" {
 		if pinned := p.pin(etag); pinned != etag {
 			return failure.Errorf(failure.Member, failure.ETagDrift, "%s: it is %s now and was %s", c, etag, pinned)

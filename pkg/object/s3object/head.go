@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/failure/awsfailure/s3failure"
 	"github.com/spate-go/spate/pkg/unit"
 )
 
@@ -14,7 +15,7 @@ type HeadAPI interface {
 	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
 }
 
-// Header is what S3 says of an object without giving it away.
+// Header is what HEAD returns for an object.
 type Header struct {
 	unit.Object // with its version id, where the bucket has versions
 
@@ -22,8 +23,8 @@ type Header struct {
 	StorageClass                 string // "" is STANDARD
 }
 
-// Head asks for the current version of key. A listing says less: it knows no
-// version and no metadata.
+// Head returns the current version of key, with the version id and metadata
+// that a listing lacks.
 func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (Header, error) {
 	if err := checkKey(key); err != nil {
 		return Header{}, err
@@ -32,7 +33,8 @@ func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (He
 		Bucket: &bucket, Key: &key, RequestPayer: opt.payer(), ExpectedBucketOwner: opt.owner(),
 	})
 	if err != nil {
-		return Header{}, call{verb: "head", action: "s3:GetObject", bucket: bucket, key: key}.classify(ctx, err)
+		c := s3failure.Call{Verb: "head", Action: "s3:GetObject", Bucket: bucket, Key: key}
+		return Header{}, c.Classify(ctx, err, answered)
 	}
 	return Header{
 		Object: unit.Object{
@@ -44,8 +46,8 @@ func Head(ctx context.Context, api HeadAPI, bucket, key string, opt Options) (He
 	}, nil
 }
 
-// Stat is Head as a store answers: an object in a bucket that keeps no versions
-// has none.
+// Stat is Head, with an empty version id for an object in a bucket without
+// versioning.
 func (b *Bucket) Stat(ctx context.Context, key string) (unit.Object, error) {
 	h, err := Head(ctx, b.api, b.bucket, key, b.opt)
 	if h.Version == "null" {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/failure/awsfailure/s3failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -18,13 +19,13 @@ import (
 // List returns a page of up to 1,000 keys. It goes on by key, not by the
 // continuation token of an answer, for a token does not outlive a crash.
 func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
-	c := call{verb: "list", action: "s3:ListBucket", bucket: b.bucket, key: b.prefix}
+	c := s3failure.Call{Verb: "list", Action: "s3:ListBucket", Bucket: b.bucket, Key: b.prefix}
 	if strings.HasSuffix(b.bucket, "--x-s3") {
 		return object.Page{}, failure.Errorf(failure.Job, failure.Config, "%s: a directory bucket lists in no order: copy it to a general purpose bucket", c)
 	}
 	in := &s3.ListObjectsV2Input{
 		Bucket: &b.bucket, RequestPayer: b.opt.payer(), ExpectedBucketOwner: b.opt.owner(),
-		EncodingType:             types.EncodingTypeUrl, // XML has no way to say most control characters
+		EncodingType:             types.EncodingTypeUrl, // XML cannot express most control characters
 		OptionalObjectAttributes: []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus},
 	}
 	if b.prefix != "" {
@@ -36,13 +37,13 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 	for {
 		out, err := b.api.ListObjectsV2(ctx, in, once)
 		if err != nil {
-			return object.Page{}, c.classify(ctx, err)
+			return object.Page{}, c.Classify(ctx, err, answered)
 		}
 		p, err := page(out, after)
 		if err != nil {
 			return object.Page{}, failure.Errorf(failure.Job, failure.Config, "%s: %w", c, err)
 		}
-		// An answer without keys gives none to go on after; its token leads on.
+		// An empty page has no key to continue after, only its token.
 		if len(p.Objects) > 0 || !p.More || aws.ToString(out.NextContinuationToken) == "" {
 			return p, nil
 		}
@@ -50,8 +51,8 @@ func (b *Bucket) List(ctx context.Context, after string) (object.Page, error) {
 	}
 }
 
-// page turns an answer into a page. Order is checked, for ids and paging rest on
-// it: a store that does not keep it would lose keys without a word.
+// page turns a response into a page. The order is checked, because ids and
+// paging rely on it: a store that breaks it would lose keys silently.
 func page(out *s3.ListObjectsV2Output, after string) (object.Page, error) {
 	p := object.Page{Objects: make([]object.Listed, 0, len(out.Contents)), Last: after, More: aws.ToBool(out.IsTruncated)}
 	for i := range out.Contents {
@@ -77,8 +78,8 @@ func page(out *s3.ListObjectsV2Output, after string) (object.Page, error) {
 }
 
 // archived reports whether o must be restored before it can be read. GLACIER_IR
-// is read at once. An INTELLIGENT_TIERING object shows that it was archived only
-// while it is on its way back.
+// is read at once. An INTELLIGENT_TIERING object shows that it was archived
+// only while it is being restored.
 func archived(o *types.Object) bool {
 	r := o.RestoreStatus
 	switch o.StorageClass {

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// model is what GETs of one bucket have in common. It is not written to.
+// model is what the GETs of one bucket have in common. It is immutable.
 type model struct {
 	shared          *http.Request // its URL ends where the key begins
 	service, region string        // of the signature; "": it had none
@@ -24,17 +24,17 @@ const (
 	dateFormat  = "20060102T150405Z"
 	payloadHash = "X-Amz-Content-Sha256"
 
-	// Clocks that differ by less are taken for equal; S3 bears 15 minutes.
+	// Clocks that differ by less count as equal; S3 tolerates 15 minutes.
 	tolerable = time.Minute
 )
 
 // inCommon are the headers that do not depend on the object, nor on the call.
 var inCommon = []string{"Accept-Encoding", "User-Agent", payloadHash, "X-Amz-Request-Payer", "X-Amz-Expected-Bucket-Owner"}
 
-// learned returns the model that r is an instance of: r asked for key and was
-// sent at the time at. It is nil where r was signed in another way than by
-// version 4 with the credentials of the client: by version 4a, as the access
-// points of several regions want it, or in a session, as directory buckets do.
+// learned derives a model from r, a request for key that was sent at the time
+// at. It is nil if r was not signed with Signature Version 4 and the client's
+// own credentials: multi-Region access points want version 4a, and directory
+// buckets session credentials.
 func learned(r *http.Request, at time.Time, key string) *model {
 	raw, ok := strings.CutSuffix(r.URL.EscapedPath(), httpbinding.EscapePath(key, false))
 	if !ok || r.Header.Get("X-Amz-S3session-Token") != "" {
@@ -70,11 +70,12 @@ func learned(r *http.Request, at time.Time, key string) *model {
 
 func (m *model) signed() bool { return m.service != "" }
 
-// payload is the hash of the body, which GETs have none of.
+// payload is the hash of the empty body.
 func (m *model) payload() string { return m.shared.Header.Get(payloadHash) }
 
 // request asks for in, unsigned. The path is escaped here, as S3 wants it: its
-// keys are no paths, so nothing may clean them, and net/url would leave a `+`.
+// keys are not paths, so nothing may clean them, and net/url would not escape a
+// `+`.
 func (m *model) request(ctx context.Context, in *s3.GetObjectInput) *http.Request {
 	r := m.shared.WithContext(ctx)
 	u, key := *m.shared.URL, aws.ToString(in.Key)

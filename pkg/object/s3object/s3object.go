@@ -1,16 +1,16 @@
-// Package s3object is S3, and what speaks like it, as a bucket.
+// Package s3object reads buckets of S3 and compatible stores.
 //
-// It makes one call for one call: windows, reading ahead, resuming and retries
-// are the business of object.Reader and of who lists. It does not read directory
-// buckets (Express One Zone), which list in no order, and it cannot see in a
-// listing that an INTELLIGENT_TIERING object sleeps in an archive tier: reading
-// it says so.
+// It makes one request per call: windows, read-ahead, resuming and retries are
+// the business of object.Reader and the lister. It does not read directory
+// buckets (Express One Zone), which list in no order, and it cannot tell from a
+// listing that an INTELLIGENT_TIERING object is in an archive tier: reading it
+// will.
 //
-// The law: what a body brings is the range that was asked for, of the version
-// that was pinned (INV-2), for every answer is checked against its request.
+// The law: a body holds the requested range of the pinned version (INV-2):
+// every response is checked against its request.
 //
-// Checksums are not validated: S3 sends none for a range, TLS guards the way, and
-// what TLS does not guard is told by size and ETag.
+// Checksums are not validated: S3 sends none for a range, TLS protects the
+// transfer, and size and ETag catch what TLS does not.
 package s3object
 
 import (
@@ -55,8 +55,8 @@ var (
 // New returns the bucket: a name, or the ARN or alias of an access point. The
 // prefix bounds List alone. It makes no call.
 //
-// Where api is a *s3.Client, most GETs go past the SDK, which costs more than a
-// small object; a type that wraps one sees them all.
+// If api is a *s3.Client, most GETs bypass the SDK, which costs more than a
+// small object; a type that wraps one sees every call.
 func New(api API, bucket, prefix string, opt Options) *Bucket {
 	if c, ok := api.(*s3.Client); ok {
 		api = newDirect(c)
@@ -82,8 +82,8 @@ func (o *Options) owner() *string {
 // maxKeyBytes is S3's.
 const maxKeyBytes = 1024
 
-// checkKey refuses what S3 has no object for; the SDK would answer in terms of
-// its own fields.
+// checkKey refuses keys that S3 cannot have; the SDK would complain about its
+// own fields instead.
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) {
 		return failure.Errorf(failure.Member, failure.InvalidKey, "get %.100q: a key is 1 to %d bytes of UTF-8, this one is %d bytes", key, maxKeyBytes, len(key))

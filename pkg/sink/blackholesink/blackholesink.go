@@ -1,5 +1,5 @@
-// Package blackholesink takes rows and keeps none: it measures all that comes
-// before a sink. It counts what it was given, repeats included.
+// Package blackholesink discards rows, to measure everything before a sink. It
+// counts what it is given, repeats included.
 package blackholesink
 
 import (

@@ -2,7 +2,7 @@
 // it watches its caller: a call that breaks the contract of sink.Sink is
 // reported whether or not the test looks for it.
 //
-// It is not a sink for data: nothing bounds what it holds.
+// It is not a sink for real data: nothing bounds what it holds.
 package capturesink
 
 import (
@@ -23,11 +23,12 @@ type Options struct {
 	Dedup  bool        // a token that was applied is acked and not applied again
 	Limits sink.Limits // zero is none
 	Script Script      // what becomes of each call; nil acks all
-	// Refuses says why a row is refused, "" if it is not; nil: none is. Its sink's
-	// limits say that it rejects rows. It may be called concurrently.
+	// Refuses, if not nil, says why a row is refused, "" if it is not; the
+	// sink's Limits then say that it rejects rows. It may be called
+	// concurrently.
 	Refuses func(row []byte) string
-	// Violation is told each breach of the contract, from the goroutine of the
-	// call; testing.T's Errorf fits. Nil panics.
+	// Violation is called with each breach of the contract, from the goroutine
+	// of the call; testing.T's Errorf fits. Nil panics.
 	Violation func(format string, args ...any)
 }
 
@@ -46,7 +47,7 @@ type Call struct {
 	Op      Op
 	Block   sink.Block // Data and Ends are the sink's own copies
 	Outcome Outcome
-	Applied bool  // the rows count, but for the refused: not failed, not dropped as a repeat
+	Applied bool  // the rows count, except the refused ones: not failed, not dropped as a repeat
 	Refused []int // rows that Refuses refused; an OK call was answered with them
 }
 

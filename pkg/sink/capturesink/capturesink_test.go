@@ -107,7 +107,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func TestReadingBack(t *testing.T) {
+func TestRowsAreReadBackAsTheyWereApplied(t *testing.T) {
 	s := capturesink.New(capturesink.Options{Dedup: true, Script: capturesink.Once(1, capturesink.Lost)})
 	write := func(b *sink.Block) { _ = s.Write(t.Context(), b) }
 	write(block(0, "a\nb\n"))
@@ -309,7 +309,7 @@ func TestViolations(t *testing.T) {
 	})
 }
 
-func TestRefusedRows(t *testing.T) {
+func TestRefusedRowsAreNamedAndNotApplied(t *testing.T) {
 	b := block(0, "a\npoison\nb\npoison\n")
 	b.Ends = []int{2, 9, 11, 18}
 	s := capturesink.New(capturesink.Options{Dedup: true, Refuses: refusesPoison, Script: capturesink.Steps(capturesink.Retryable, capturesink.Lost)})

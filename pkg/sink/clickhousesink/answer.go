@@ -35,7 +35,9 @@ var (
 	codeText  = regexp.MustCompile(`Code: (\d+)[.,]`)
 	tableID   = regexp.MustCompile(` \([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)`)
 	codeStart = regexp.MustCompile(`^(?:\s*Code: \d+[.,]\s*(?:e\.displayText\(\) = )?(?:DB::Exception: )?)+`)
-	codeEnd   = regexp.MustCompile(`(?s)\s*(?:\([A-Z0-9_]+\)\s*)?(?:\(version [^)]*(?:\([^)]*\))?\)|, e\.what\(\) = .*)?[.\s]*$`)
+	codeName  = regexp.MustCompile(`[.\s]*\(([A-Z][A-Z0-9_]*)\)[.\s]*$`)
+	version   = regexp.MustCompile(`\s*\(version \d+\.[^()]*(?:\([^()]*\))?\)`)
+	what      = regexp.MustCompile(`(?s), e\.what\(\) = .*$`)
 )
 
 // fault is the exception that an answer holds, nil if none. It may be in the
@@ -75,13 +77,24 @@ func (a *answer) empty() bool {
 	return false
 }
 
-// tidy is a message on one line, without what code and version say already, and
-// without the table's id, which is another on each replica: what is written down
-// of a refused row is the same each time.
+// tidy is a message on one line, without what the code says already, the server's
+// version, and the table's id, which is another on each replica: what is written
+// down of a refused row is the same each time.
 func tidy(text string) string {
 	s := strings.ToValidUTF8(text[:min(len(text), 8*maxText)], "?")
 	s = codeStart.ReplaceAllString(s, "")
-	s = codeEnd.ReplaceAllString(s, "")
-	s = tableID.ReplaceAllString(s, "")
-	return failure.Excerpt(strings.TrimSuffix(strings.Join(strings.Fields(s), " "), "."), maxText)
+	for _, cut := range []*regexp.Regexp{what, version, tableID} {
+		s = cut.ReplaceAllString(s, "")
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	// A server that throws an exception again names its code again.
+	name := ""
+	for at := codeName.FindStringSubmatchIndex(s); at != nil; at = codeName.FindStringSubmatchIndex(s) {
+		last := s[at[2]:at[3]]
+		if name != "" && last != name {
+			break // of another one, within
+		}
+		s, name = s[:at[0]], last
+	}
+	return failure.Excerpt(strings.TrimRight(s, ". "), maxText)
 }

@@ -5,30 +5,31 @@ import (
 	"sync"
 )
 
-// source is bytes that are made as they are asked for.
+// source produces bytes on demand.
 type source interface {
-	// next is what comes next, at most limit bytes, until the next call; with
-	// io.EOF it is empty. io.Closer, where a source is one, gives back buffers.
+	// next returns the next bytes, at most limit, valid until the next call;
+	// with io.EOF there are none. A source that is an io.Closer gives its
+	// buffers back when closed.
 	next(limit int) ([]byte, error)
 }
 
 // piece is what is compressed, or handed to a connection, at once.
 const piece = 256 << 10
 
-// body is a request's. It is made anew for each time that the request is sent,
-// from rows that are never copied as a whole.
+// body is a request's. It is generated again each time that the request is
+// sent, from rows that are never copied as a whole.
 //
 // A transport may read on for a while after the request has failed, and by then
 // the rows may be used for something else: release takes them away.
 type body struct {
 	size int64 // -1: not known beforehand
 	make func() source
-	own  bool // what the source returns are no views of the rows
+	own  bool // the source returns no views of the rows
 
 	mu       sync.Mutex
 	released bool        // guarded by mu
 	opened   []io.Closer // guarded by mu; what has to be closed
-	writing  int         // guarded by mu; who may be at a source's buffers
+	writing  int         // guarded by mu; readers that may be using a source's buffers
 }
 
 // length is the Content-Length, -1 where bytes are counted only as they go.
@@ -45,7 +46,8 @@ func (b *body) open() io.ReadCloser {
 	return &reading{b: b, src: src}
 }
 
-// release ends all readers; who reads on finds the end too early.
+// release ends all readers; one that is still reading gets an end that is too
+// early.
 func (b *body) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +55,8 @@ func (b *body) release() {
 	b.close()
 }
 
-// close gives the buffers back once nobody is at them. It is called with mu held.
+// close gives the buffers back once nobody uses them. It is called with mu
+// held.
 func (b *body) close() {
 	if !b.released || b.writing > 0 {
 		return
@@ -64,7 +67,7 @@ func (b *body) close() {
 	b.opened = nil
 }
 
-// use counts who may be at the buffers.
+// use counts the users of the buffers.
 func (b *body) use(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +95,8 @@ func (o *reading) next(limit int) ([]byte, error) {
 	return o.src.next(limit)
 }
 
-// WriteTo hands on the pieces themselves, and larger ones than a transport would
-// ask for. It does not hold up release while a connection takes one.
+// WriteTo writes the pieces themselves, larger ones than a transport would ask
+// for. It does not hold up release while a connection takes one.
 func (o *reading) WriteTo(w io.Writer) (n int64, err error) {
 	if !o.b.own {
 		return io.Copy(w, struct{ io.Reader }{o})

@@ -82,6 +82,7 @@ type meaning int
 const (
 	again meaning = iota // it may pass by itself
 	schema
+	absent // the table, or its database
 	denied
 	config
 	// values concern some of the rows; which ones, the caller finds out. Its mark is
@@ -94,6 +95,7 @@ const repair = "make table and columns agree, then resume the job"
 var meanings = map[meaning]mark{
 	again:  {failure.Transient, failure.RetriesExhausted, ""},
 	schema: {failure.Job, failure.Schema, repair},
+	absent: {failure.Job, failure.Schema, "make it (spate inspect --ddl suggests a table), or correct table and database, then resume the job"},
 	denied: {failure.Job, failure.Denied, "check user, password and grants (INSERT on the table, SELECT on its columns), then resume the job"},
 	config: {failure.Job, failure.Config, "correct the sink's section, then resume the job"},
 	values: {failure.Record, failure.SinkRejected, ""},
@@ -108,12 +110,13 @@ var codes = map[int]meaning{
 	321: values, 349: values, 376: values, 395: values, 407: values, 441: values, 467: values, 469: values,
 	675: values, 676: values, 691: values,
 
-	8: schema, 10: schema, 16: schema, 20: schema, 44: schema, 47: schema, 50: schema, 53: schema, 60: schema,
-	81: schema, 122: schema,
+	8: schema, 10: schema, 16: schema, 20: schema, 44: schema, 47: schema, 50: schema, 53: schema, 122: schema,
+
+	60: absent, 81: absent,
 
 	164: denied, 192: denied, 193: denied, 194: denied, 195: denied, 291: denied, 497: denied, 516: denied,
 
-	48: config, 62: config, 73: config, 115: config, 452: config,
+	48: config, 62: config, 73: config, 89: config, 115: config, 452: config,
 }
 
 const tooManyParts = 252

@@ -28,6 +28,7 @@ func TestServerCodesAreClassifiedByMeaning(t *testing.T) {
 	var (
 		again  = want{failure.Transient, failure.RetriesExhausted, ""}
 		schema = want{failure.Job, failure.Schema, "then resume the job"}
+		absent = want{failure.Job, failure.Schema, "make it (spate inspect --ddl"}
 		denied = want{failure.Job, failure.Denied, "user, password and grants"}
 		config = want{failure.Job, failure.Config, "then resume the job"}
 		row    = want{failure.Unit, failure.SinkRejected, "rejected: skip"}
@@ -35,9 +36,9 @@ func TestServerCodesAreClassifiedByMeaning(t *testing.T) {
 	for code, w := range map[int]want{
 		6: row, 26: row, 27: row, 33: row, 38: row, 41: row, 69: row, 70: row, 72: row, 117: row, 321: row, 349: row,
 		376: row, 395: row, 407: row, 469: row, 675: row, 676: row, 691: row,
-		16: schema, 20: schema, 44: schema, 47: schema, 53: schema, 60: schema, 81: schema,
+		16: schema, 20: schema, 44: schema, 47: schema, 53: schema, 60: absent, 81: absent,
 		164: denied, 192: denied, 193: denied, 194: denied, 497: denied, 516: denied,
-		62: config, 73: config, 115: config, 452: config,
+		62: config, 73: config, 89: config, 115: config, 452: config,
 		252: again, 241: again, 242: again, 159: again, 160: again, 202: again, 209: again, 210: again, 216: again, 285: again,
 		319: again, 999: again, 1000: again, 9999: again,
 	} {
@@ -55,6 +56,27 @@ func TestServerCodesAreClassifiedByMeaning(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an exception that was thrown again says it once", func(t *testing.T) {
+		for text, want := range map[string]string{
+			"Code: 241. DB::Exception: Code: 241. DB::Exception: it is full: (at row 1)\n: While executing File. (MEMORY) (version 26.9.2.1). (MEMORY)\n": "it is full: (at row 1) : While executing File",
+			"Code: 241. DB::Exception: full. (MEMORY) (version 26.9.2.1 (official build)). (MEMORY) (version 26.9.2.1 (official build))":                  "full",
+			"Code: 241. DB::NetException: none is left: Code: 210. DB::NetException: refused. (NETWORK) (version 26.9.2.1)\n. (MEMORY)":                   "DB::NetException: none is left: Code: 210. DB::NetException: refused. (NETWORK)",
+			"Code: 241, e.displayText() = DB::Exception: full (version 20.3.1.1 (official build)), e.what() = DB::Exception":                              "full",
+			"Code: 241. DB::Exception: Values: a = '(version 2)', b = (A). (MEMORY) (version 26.9.2.1)":                                                   "Values: a = '(version 2)', b = (A)",
+		} {
+			s := newServer(t, wide()...)
+			s.script = func(int, *http.Request) step {
+				return step{before: func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(500)
+					_, _ = io.WriteString(w, text)
+				}}
+			}
+			err := open(t, options(s)).Write(t.Context(), block(0, 0, 4))
+			if err == nil || !strings.HasSuffix(err.Error(), "code 241: "+want) {
+				t.Errorf("of %q: %v", text, err)
+			}
+		}
+	})
 	t.Run("too many partitions in one block", func(t *testing.T) {
 		s := newServer(t, wide()...)
 		s.script = func(int, *http.Request) step {

@@ -3,15 +3,15 @@
 //
 // An insert is durable when the server has answered it, whole and without an
 // exception, its materialized views included (wait_end_of_query); with a quorum
-// when so many replicas have it. Nothing is left for Commit.
+// when that many replicas have it. Nothing is left for Commit.
 //
-// What comes again is recognised by the server: every insert has a token, of the
-// block and its bytes, and a table that keeps the last tokens drops a repeat. How
-// many it keeps, and for how long, is its deduplication window; a table of plain
-// MergeTree keeps none unless it is told to. Within the window rows are there
-// once, however often their unit is delivered; beyond it, at least once. The
-// window counts parts, and an insert makes one for each partition that it has
-// rows of.
+// The server recognises repeats: every insert has a token, made of the block
+// and its bytes, and a table that keeps the last tokens drops a repeat. How
+// many it keeps, and for how long, is its deduplication window; a table of
+// plain MergeTree keeps none unless it is told to. Within the window rows are
+// there once, however often their unit is delivered; beyond it, at least once.
+// The window counts parts, and an insert makes one for each partition that it
+// has rows of.
 //
 // With several shards a block is divided among them as the server's Distributed
 // engine would, each part with a token of its own. A replica that fails gives way
@@ -23,7 +23,7 @@
 // materialized view refuses cannot be divided, since the table itself has stored
 // the rows by then, and fails its unit.
 //
-// It is no client for queries: it asks for what it has to know of the table, and
+// It is not a query client: it asks what it needs to know about the table, and
 // inserts.
 //
 // The law: no byte of an insert, and no cut of it, depends on anything but the
@@ -64,9 +64,9 @@ type Sink struct {
 	memory   memory
 }
 
-// New returns a sink whose table was looked at on every replica that answers; one
-// that does not is looked at before its first insert, and named in the findings.
-// If none answers the error is failure.Transient. It writes nothing.
+// New returns a sink whose table was checked on every replica that responds; a
+// replica that does not is checked before its first insert, and named in the
+// findings. If none responds the error is failure.Transient. It writes nothing.
 func New(ctx context.Context, o Options) (*Sink, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -129,9 +129,9 @@ func (s *Sink) Write(ctx context.Context, b *sink.Block) error {
 	return err
 }
 
-// deliverAll delivers the parts of a block at once, each to its shard, and waits
-// for all: one that is under way when another fails is better known than cut off.
-// Of several errors the one that reaches farthest is returned.
+// deliverAll delivers the parts of a block at once, each to its shard, and
+// waits for all: when one fails, the outcome of the others is better known than
+// cut off. Of several errors the one that reaches farthest is returned.
 func (s *Sink) deliverAll(ctx context.Context, w *writing, parts []part) error {
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup

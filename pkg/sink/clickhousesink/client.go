@@ -17,15 +17,14 @@ import (
 type client struct {
 	http           *http.Client
 	user, password string
-	timeout        time.Duration
 }
 
-// idle is for how long a connection is kept: less than servers do, of which the
-// older ones close after 3 s, so that few requests meet one that is gone.
+// idle is how long an idle connection is kept: less than servers keep theirs,
+// the older ones for 3 s, so that few requests meet one that is gone.
 const idle = 2500 * time.Millisecond
 
 func newClient(o *Options) (*client, error) {
-	c := &client{user: o.User, password: o.Password, timeout: o.Timeout}
+	c := &client{user: o.User, password: o.Password}
 	transport := o.Transport
 	if transport == nil {
 		pool, err := roots(o.CAFile)
@@ -45,7 +44,7 @@ func newClient(o *Options) (*client, error) {
 	}
 	c.http = &http.Client{
 		Transport: transport,
-		// Rows do not follow a redirect to where nobody has looked.
+		// Rows must not follow a redirect to a server that was never checked.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
@@ -67,12 +66,12 @@ type answer struct {
 	long   bool   // text is but its beginning
 }
 
-// maxAnswer bounds what of an answer is kept: those of inserts are empty, and
-// tables have no more than some thousand columns.
+// maxAnswer bounds how much of a response is kept: those of inserts are empty,
+// and tables have no more than some thousand columns.
 const maxAnswer = 8 << 20
 
-// do makes a request and returns its answer once the last byte of it is there.
-// An answer that is cut is none.
+// do makes a request and returns its response once the last byte of it has
+// arrived. A truncated response is an error.
 func (c *client) do(ctx context.Context, base string, s statement) (*answer, error) {
 	v := url.Values{}
 	for name, values := range s.parameters {
@@ -89,8 +88,8 @@ func (c *client) do(ctx context.Context, base string, s statement) (*answer, err
 	}
 	if s.body != nil {
 		req.ContentLength = s.body.length()
-		// A connection that was closed while it rested is found out before a byte is
-		// on it, and the request is sent on another.
+		// A connection that was closed while idle is noticed before a byte is
+		// written to it, and the request is sent on another.
 		req.GetBody = func() (io.ReadCloser, error) { return s.body.open(), nil }
 	}
 	c.head(req.Header, s.encoding)

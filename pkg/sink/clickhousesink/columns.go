@@ -114,7 +114,7 @@ func (s *Sink) note(format string, args ...any) {
 	s.findings.add(Finding{false, fmt.Sprintf(format, args...)})
 }
 
-// notes says what a person may not expect.
+// notes lists what a person may not expect.
 func (s *Sink) notes(f *found) {
 	var unset []string
 	for _, c := range s.seen.Columns {

@@ -29,7 +29,7 @@ func checkLevel(c Compression, level int) error {
 	return wrong("level %d: %s has 1 to %d", level, c, top)
 }
 
-// encoder is a writer that compresses into another, and can begin anew.
+// encoder is a writer that compresses into another, and can be reset.
 type encoder interface {
 	io.WriteCloser
 	Reset(w io.Writer)

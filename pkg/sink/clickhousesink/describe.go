@@ -96,6 +96,7 @@ func (s *Sink) look(ctx context.Context) error {
 		return failure.Errorf(failure.Transient, failure.RetriesExhausted,
 			"%w: check the URL, and that a ClickHouse can be reached there over HTTP", unreachable)
 	}
+	answered := map[*replica]*found{}
 	for _, l := range all {
 		if l.found == nil {
 			continue
@@ -103,6 +104,10 @@ func (s *Sink) look(ctx context.Context) error {
 		if err := s.accept(l.replica, l.found); err != nil {
 			return err
 		}
+		answered[l.replica] = l.found
+	}
+	if err := s.allMayInsert(ctx, answered); err != nil {
+		return err
 	}
 	s.notes(first.found)
 	return s.checkDistributed(ctx, first.replica)
@@ -142,13 +147,16 @@ func (s *Sink) lookInto(ctx context.Context, to *replica, f *found) error {
 	if f.columns, err = s.describe(ctx, to, f.place); err != nil {
 		return err
 	}
-	type name struct{ Name string }
-	names, err := ask[name](ctx, s, to, "SELECT name FROM system.settings WHERE name IN ("+literals(s.o.asked())+")")
+	type setting struct{ Name, Value string }
+	settings, err := ask[setting](ctx, s, to, "SELECT name, value FROM system.settings WHERE name IN ("+literals(s.o.asked())+")")
 	if err != nil {
 		return err
 	}
-	for _, n := range names {
-		f.known[n.Name] = true
+	for _, one := range settings {
+		f.known[one.Name] = true
+		if one.Name == readonly && one.Value != "0" {
+			return &exception{status: 403, code: 164, text: "the user has the setting readonly = " + one.Value + ", with which no insert is allowed"}
+		}
 	}
 	if s.o.AsyncInsert == AsyncWait && !f.known["async_insert"] {
 		return &exception{status: 400, code: 115, text: "the server, " + f.version + ", knows no async_insert"}
@@ -210,7 +218,7 @@ func (s *Sink) accept(r *replica, f *found) error {
 	format := map[Format]string{RowBinary: "RowBinary", Native: "Native", JSONEachRow: "JSONEachRow"}[s.o.Format]
 	switch {
 	case s.o.Defaults:
-		format = "RowBinaryWithDefaults"
+		format = withDefaults
 	case s.o.Format == RowBinary && f.known["input_format_with_types_use_header"]:
 		format = "RowBinaryWithNamesAndTypes"
 		r.known.header = header(s.columns)
@@ -245,6 +253,9 @@ func (s *Sink) ready(ctx context.Context, r *replica) error {
 	}
 	f, err := s.lookAt(ctx, r)
 	if err != nil {
+		return err
+	}
+	if err := s.mayInsert(ctx, r, f); err != nil {
 		return err
 	}
 	return s.accept(r, f)

@@ -1,6 +1,7 @@
 package clickhousesink
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -67,8 +68,8 @@ func (s *Sink) distributedDiffers(rows []clusterRow, table tableRow) string {
 		if len(args) > 3 {
 			key = args[3]
 		}
-		if own := s.o.Sharding.Key; len(s.o.Shards) > 1 && plain(key) != plain(own) && (own != "" || key != "rand()") {
-			return "its sharding key is " + key + ", not " + own
+		if own := s.o.Sharding.Key; len(s.o.Shards) > 1 && otherKey(own, key) {
+			return "its sharding key is " + key + ", not " + cmp.Or(own, "rand()")
 		}
 	}
 	for i, sh := range s.o.Shards {
@@ -94,7 +95,16 @@ func (s *Sink) compareHosts(rows []clusterRow) {
 	}
 }
 
-func plain(key string) string { return strings.NewReplacer(" ", "", "`", "").Replace(key) }
+// otherKey reports whether a key is another than the sink's, which is refused by
+// its own fault where it has one.
+func otherKey(own, key string) bool {
+	f, ok := parseFormula(own)
+	if !ok {
+		return false
+	}
+	g, _ := parseFormula(key)
+	return !f.equal(g)
+}
 
 // arguments are those of an engine, without quotes.
 func arguments(engine string) []string {
@@ -103,14 +113,17 @@ func arguments(engine string) []string {
 		return nil
 	}
 	var args []string
-	depth, start, quoted := 0, 0, false
+	depth, start := 0, 0
+	var quote byte // 0: outside of quotes
 	for i := 0; i < len(rest); i++ {
 		switch c := rest[i]; {
-		case c == '\\' && quoted:
+		case c == '\\' && quote != 0:
 			i++
-		case c == '\'':
-			quoted = !quoted
-		case quoted:
+		case c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '\'' || c == '`':
+			quote = c
 		case c == '(':
 			depth++
 		case depth == 0 && (c == ',' || c == ')'):

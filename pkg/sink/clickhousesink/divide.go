@@ -22,7 +22,7 @@ type writing struct {
 	bytes    int                // guarded by mu; of their texts
 }
 
-// maxRejectedBytes bounds the texts of a block's bad rows, but for the first's.
+// maxRejectedBytes bounds the texts of a block's bad rows, except the first's.
 const maxRejectedBytes = 16 << 20
 
 // deliver brings rows into a shard: in one insert, or, if that is refused for
@@ -56,7 +56,8 @@ func (s *Sink) deliver(ctx context.Context, sh *shard, w *writing, r rows, token
 	return nil
 }
 
-// once is insert, unless an earlier attempt of the same Write has settled it.
+// once is insert, unless an earlier attempt of the same Write has settled these
+// rows.
 func (s *Sink) once(ctx context.Context, sh *shard, w *writing, r rows, token string) error {
 	if err, ok := w.known.get(token); ok {
 		return err
@@ -68,18 +69,18 @@ func (s *Sink) once(ctx context.Context, sh *shard, w *writing, r rows, token st
 	return err
 }
 
-// reject notes a bad row. More than so many are not poison but a table, or an
-// input, that is not what the job takes it for: each costs some 20 inserts out of
+// reject notes a bad row. More than MaxRejected are not poison but a table, or
+// an input, that is not what the job expects: each costs some 20 inserts out of
 // a block of a million, and the table's window for repeats is as few inserts
-// long. Which of the two it is, whoever reads the error sees: had the table's
-// columns changed, the job had halted.
+// long. The reader of the error can tell which of the two it is: had the
+// table's columns changed, the job had halted.
 func (s *Sink) reject(w *writing, row sink.RejectedRow, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bytes += len(row.Text)
 	if n := len(w.rejected); n == s.o.MaxRejected || n > 0 && w.bytes > maxRejectedBytes {
 		return failure.Errorf(failure.Unit, failure.SinkRejected,
-			"%w: more than %d rows of block %s are refused, or more than %d MiB of them: make rows and table agree, then redrive",
+			"%w: more than %d rows of block %s are refused, or more than %d MiB of them: make rows and table agree, or raise max_rejected, and run again",
 			err, s.o.MaxRejected, w.block.Token, maxRejectedBytes>>20)
 	}
 	w.rejected = append(w.rejected, row)
@@ -97,7 +98,7 @@ func (w *writing) verdict() error {
 	return &sink.Rejected{Rows: w.rejected}
 }
 
-// outcomes are what the parts of a block came to, by token: nil or a refusal.
+// outcomes are the results of a block's parts, by token: nil or a refusal.
 type outcomes struct {
 	mu   sync.Mutex
 	seen map[string]error // guarded by mu

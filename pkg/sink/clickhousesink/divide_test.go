@@ -142,7 +142,7 @@ func TestMoreBadRowsThanPoisonFailTheUnit(t *testing.T) {
 	o := options(s)
 	o.MaxRejected = 7
 	opened := open(t, o)
-	expect(t, opened.Write(t.Context(), block(0, 0, 1000)), failure.Unit, failure.SinkRejected, "more than 7 rows", "code 469")
+	expect(t, opened.Write(t.Context(), block(0, 0, 1000)), failure.Unit, failure.SinkRejected, "more than 7 rows", "raise max_rejected", "code 469")
 	if n := len(s.all()); n > 30 {
 		t.Errorf("it took %d inserts", n)
 	}

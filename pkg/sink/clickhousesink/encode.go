@@ -45,7 +45,7 @@ func header(columns []Column) []byte {
 const nativeBytes = 4 << 20
 
 // native is the rows as blocks of columns. A column's values lie together in
-// such a block, so it costs a copy, of so many rows at a time.
+// such a block, so it costs a copy, of that many rows at a time.
 func (s *Sink) native(r rows) source {
 	n, ok := s.natives.Get().(*natived)
 	if !ok {

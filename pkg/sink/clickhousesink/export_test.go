@@ -2,6 +2,7 @@ package clickhousesink
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"github.com/spate-go/spate/pkg/clickhouse"
@@ -16,13 +17,17 @@ func Stale(s *Sink) {
 	}
 }
 
-// HashOf is a server's function on a value.
-func HashOf(function string, t *clickhouse.Type, value []byte) (uint64, error) {
-	f, err := hashOf(function, t)
-	if err != nil {
-		return 0, err
+// KeyOf is a sharding key of rows.
+func KeyOf(text string, made clickhouse.Rows) (func(row []byte) (uint64, error), error) {
+	f, ok := parseFormula(text)
+	if !ok {
+		return nil, fmt.Errorf("%s is no key", text)
 	}
-	return f(value)
+	k, err := f.key(made)
+	if err != nil {
+		return nil, err
+	}
+	return k.of, nil
 }
 
 // LZ4Blocks are the blocks of data that comes in such pieces.

@@ -37,7 +37,7 @@ func (s *Sink) insert(ctx context.Context, sh *shard, r rows, token string) erro
 	return err
 }
 
-// outcome is what an insert's error says of the replica.
+// outcome is what an insert's error says about the replica.
 func (sh *shard) outcome(ctx context.Context, err error) sink.Outcome {
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -69,8 +69,8 @@ func (s *Sink) insertAt(ctx context.Context, to *replica, r rows, token string, 
 	return err
 }
 
-// send makes the request. Only an answer that is whole, and says nothing, says
-// that the rows are stored.
+// send makes the request. Only a complete and empty response says that the rows
+// are stored.
 func (s *Sink) send(ctx context.Context, to *replica, r rows, token string, plain bool) error {
 	limited, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -85,6 +85,9 @@ func (s *Sink) send(ctx context.Context, to *replica, r rows, token string, plai
 	b := s.content(r, known.header)
 	defer b.release()
 	a, err := s.client.do(limited, to.url, statement{sql: known.insert, parameters: parameters, body: b, encoding: s.pack.encoding()})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no answer within %s: %w", s.o.Timeout, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -97,11 +100,11 @@ func (s *Sink) send(ctx context.Context, to *replica, r rows, token string, plai
 	return nil
 }
 
-// refuse decides what a refusal for values is. In a view it comes when the table
-// has stored the rows already, and through a Distributed table when some shards
+// refuse decides what a refusal for values means. In a view it comes after the
+// table has stored the rows, and through a Distributed table after some shards
 // may have: they must not be sent again under other tokens, as a division does,
-// so the whole unit fails. And where the table changed under the job, no row is to
-// blame.
+// so the whole unit fails. And if the table was altered during the job, no row
+// is to blame.
 func (s *Sink) refuse(ctx context.Context, r *refusal) error {
 	if err := s.explain(ctx, r.replica, nil); err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestABlockIsOneInsertThatSaysWhatItsAckMeans(t *testing.T) {
 		"deduplicate_blocks_in_dependent_materialized_views": "1", "deduplicate_insert": "enable",
 		"max_insert_block_size": "5000", "min_insert_block_size_rows": "5000", "min_insert_block_size_bytes": "0",
 		"max_insert_block_size_bytes": "0", "input_format_max_block_size_bytes": "0", "input_format_with_types_use_header": "1",
-		"insert_distributed_sync": "1", "insert_quorum": "auto", "max_threads": "3", "materialized_views_ignore_errors": "0",
+		"insert_distributed_sync": "1", "insert_quorum": "auto", "insert_quorum_timeout": "135000", "max_threads": "3", "materialized_views_ignore_errors": "0",
 	} {
 		if got := i.parameters.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -228,7 +228,7 @@ func TestAServerThatAnswersTooLateIsAskedAgain(t *testing.T) {
 		}
 		opened := open(t, options(s))
 		start := time.Now()
-		expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Transient, failure.RetriesExhausted, "deadline exceeded")
+		expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Transient, failure.RetriesExhausted, "no answer within", "deadline exceeded")
 		if d := time.Since(start); d != 3*time.Minute {
 			t.Errorf("it took %v", d)
 		}

@@ -3,7 +3,6 @@ package clickhousesink
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,92 +13,167 @@ import (
 	"github.com/spate-go/spate/pkg/clickhouse"
 )
 
-// key is a sharding key: a hash of one column of a row.
+// key is a sharding key: a column of a row, or a hash of some.
 type key struct {
-	column int
-	zero   []byte                             // stands for a value that a row leaves to the server
-	hash   func(value []byte) (uint64, error) // of the value as encoded
+	made    clickhouse.Rows
+	columns []keyColumn
+	combine func(sum, next uint64) uint64 // of the columns so far, and of one more
 }
 
-var keyForm = regexp.MustCompile("^(?:([A-Za-z0-9]+)\\( *)?(`[^`]+`|[A-Za-z_][A-Za-z0-9_.]*)(?: *(\\)))?$")
+type keyColumn struct {
+	index int
+	zero  []byte                    // stands for a value that a row leaves to the server
+	hash  func(value []byte) uint64 // of the value as encoded
+}
 
 // shardingKey is that of the options, nil where whole blocks go to shards.
 func (s *Sink) shardingKey() (*key, error) {
-	text := strings.TrimSpace(s.o.Sharding.Key)
-	if text == "" || text == "rand()" || len(s.shards) == 1 {
+	text := s.o.Sharding.Key
+	f, ok := parseFormula(text)
+	switch {
+	case ok && f.random() || len(s.shards) == 1:
 		return nil, nil
-	}
-	if s.o.Format == JSONEachRow {
+	case s.o.Format == JSONEachRow:
 		return nil, wrong("sharding key %s: rows of %s are not looked into: use %s, or rand()", text, JSONEachRow, RowBinary)
+	case !ok:
+		return nil, wrong("sharding key %s: want %s", text, knownKeys)
 	}
-	m := keyForm.FindStringSubmatch(text)
-	if m == nil || (m[1] == "") != (m[3] == "") {
-		return nil, wrong("sharding key %s: want a column, or intHash64, xxHash64, cityHash64 or sipHash64 of one", text)
-	}
-	name := strings.Trim(m[2], "`")
-	i := slices.Index(s.made.Columns.Names(), name)
-	if i < 0 {
-		return nil, wrong("sharding key %s: rows have no column %s", text, name)
-	}
-	if s.o.Defaults && s.made.Columns[i].Default != "" {
-		return nil, wrong("sharding key %s: column %s has a default that only the server knows: write another key", text, name)
-	}
-	t := s.made.Columns[i].Type
-	hash, err := hashOf(m[1], t)
+	k, err := f.key(s.made)
 	if err != nil {
-		return nil, wrong("sharding key %s: %w", text, err)
+		return nil, wrong("sharding key %s: %w: want %s", text, err, knownKeys)
 	}
-	return &key{i, t.AppendZero(nil), hash}, nil
+	return k, nil
 }
 
-// hashOf is a function of the server on values of a type, which are encoded with
-// the width that the type has, so that an Int32 hashes otherwise than an Int64.
-func hashOf(function string, t *clickhouse.Type) (func([]byte) (uint64, error), error) {
-	if t.Nullable() {
+const knownKeys = "a column of integers, intHash32 or intHash64 of one, or cityHash64, sipHash64 or xxHash64 of one or several columns; " +
+	"for another key write to the distributed table itself, at one url, and the server divides the rows"
+
+// formula is a sharding key as it is written: a column, or a function of columns.
+type formula struct {
+	function string // "": the column itself
+	columns  []string
+}
+
+const (
+	wordForm  = "(?:`[^`\\\\]+`|[A-Za-z_][A-Za-z0-9_]*)"
+	nameForm  = wordForm + `(?:\.` + wordForm + `)*`
+	namesForm = nameForm + `(?:\s*,\s*` + nameForm + `)*`
+)
+
+var (
+	columnName  = regexp.MustCompile(nameForm)
+	formulaForm = regexp.MustCompile(`^(?:([A-Za-z0-9_]+)\s*\(\s*(` + namesForm + `)?\s*\)|(` + nameForm + `))$`)
+)
+
+// parseFormula reads a key: spaces and what is quoted without need make no
+// difference. No key is rand(), as it is to the server.
+func parseFormula(text string) (f formula, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return formula{function: "rand"}, true
+	}
+	m := formulaForm.FindStringSubmatch(text)
+	if m == nil {
+		return f, false
+	}
+	f.function = m[1]
+	for _, name := range columnName.FindAllString(m[2]+m[3], -1) {
+		f.columns = append(f.columns, strings.ReplaceAll(name, "`", ""))
+	}
+	return f, f.function == "rand" || len(f.columns) > 0
+}
+
+func (f formula) random() bool { return f.function == "rand" && len(f.columns) == 0 }
+
+func (f formula) equal(other formula) bool {
+	return f.function == other.function && slices.Equal(f.columns, other.columns)
+}
+
+// key is the formula for such rows.
+func (f formula) key(made clickhouse.Rows) (*key, error) {
+	of, ok := functions[f.function]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("function %s is not known", f.function)
+	case len(f.columns) > 1 && of.combine == nil:
+		return nil, fmt.Errorf("%s takes one column", f.function)
+	}
+	k := &key{made: made, combine: of.combine}
+	for _, name := range f.columns {
+		i := slices.Index(made.Columns.Names(), name)
+		if i < 0 {
+			return nil, fmt.Errorf("rows have no column %s", name)
+		}
+		c := made.Columns[i]
+		if made.Defaults && c.Default != "" {
+			return nil, fmt.Errorf("column %s has a default that only the server knows", name)
+		}
+		hash, err := of.on(c.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", name, err)
+		}
+		k.columns = append(k.columns, keyColumn{i, c.Type.AppendZero(nil), hash})
+	}
+	return k, nil
+}
+
+// of is the key of a row.
+func (k *key) of(row []byte) (uint64, error) {
+	var sum uint64
+	for i, c := range k.columns {
+		value, err := k.made.Value(row, c.index)
+		if err != nil {
+			return 0, err
+		}
+		if value == nil {
+			value = c.zero
+		}
+		h := c.hash(value)
+		if i > 0 {
+			h = k.combine(sum, h)
+		}
+		sum = h
+	}
+	return sum, nil
+}
+
+// function is one of the server's.
+type function struct {
+	integer func(b []byte, signed bool) uint64 // of an integer as encoded; nil: as bytes
+	bytes   func(b []byte) uint64              // nil: it takes integers alone
+	combine func(sum, next uint64) uint64      // nil: it takes one column
+}
+
+var functions = map[string]function{
+	"":           {integer: remaindered},
+	"intHash32":  {integer: func(b []byte, signed bool) uint64 { return uint64(intHash32(widen(b, signed))) }},
+	"intHash64":  {integer: func(b []byte, signed bool) uint64 { return intHash64(widen(b, signed)) }},
+	"cityHash64": {integer: func(b []byte, _ bool) uint64 { return intHash64(widen(b, false)) }, bytes: city.CH64, combine: cityPair},
+	"sipHash64":  {bytes: sipHash64, combine: sipPair},
+	"xxHash64":   {bytes: xxhash.Sum64, combine: cityPair},
+}
+
+// on is the function on values of a type, which are encoded with the width that
+// the type has, so that an Int32 hashes otherwise than an Int64.
+func (f function) on(t *clickhouse.Type) (func([]byte) uint64, error) {
+	name := t.Scalar().Name()
+	signed, integer := integers[name]
+	switch {
+	case t.Nullable():
 		return nil, fmt.Errorf("%s may be NULL, which has no shard", t)
+	case integer && f.integer != nil:
+		return func(b []byte) uint64 { return f.integer(b, signed) }, nil
+	case f.bytes == nil:
+		return nil, fmt.Errorf("%s is no integer", t)
+	case integer || name == "FixedString" || name == "UUID" || name == "IPv6":
+		return f.bytes, nil
+	case name == "String":
+		return func(b []byte) uint64 {
+			_, size := binary.Uvarint(b)
+			return f.bytes(b[size:])
+		}, nil
 	}
-	scalar := t.Scalar()
-	text := scalar.Name() == "String" || scalar.Name() == "FixedString"
-	prefixed := scalar.Name() == "String"
-	signed, number := integers[scalar.Name()]
-	if !text && !number {
-		return nil, fmt.Errorf("a key of type %s is not known: want an integer, Date, DateTime or String", t)
-	}
-	var f func(b []byte) uint64
-	integer := func(b []byte) uint64 { return widen(b, signed) }
-	switch function {
-	case "":
-		if !number {
-			return nil, fmt.Errorf("%s is no integer", t)
-		}
-		f = func(b []byte) uint64 { return remaindered(integer(b), len(b)) }
-	case "intHash64":
-		if !number {
-			return nil, fmt.Errorf("intHash64 takes integers, and this is %s", t)
-		}
-		f = func(b []byte) uint64 { return intHash64(integer(b)) }
-	case "cityHash64":
-		f = city.CH64
-		if number {
-			f = func(b []byte) uint64 { return intHash64(widen(b, false)) }
-		}
-	case "xxHash64":
-		f = xxhash.Sum64
-	case "sipHash64":
-		f = sipHash64
-	default:
-		return nil, fmt.Errorf("function %s is not known: want intHash64, xxHash64, cityHash64 or sipHash64", function)
-	}
-	return func(value []byte) (uint64, error) {
-		if prefixed {
-			n, size := binary.Uvarint(value)
-			if size <= 0 || uint64(len(value)-size) != n {
-				return 0, fmt.Errorf("its value is cut")
-			}
-			value = value[size:]
-		}
-		return f(value), nil
-	}, nil
+	return nil, fmt.Errorf("%s is none of the types of keys, which are integers to 64 bits, Bool, Date, DateTime, Enum, IPv4, IPv6, UUID, String and FixedString", t)
 }
 
 // integers are the types whose values are integers of at most 64 bits, by whether
@@ -107,72 +181,16 @@ func hashOf(function string, t *clickhouse.Type) (func([]byte) (uint64, error), 
 var integers = map[string]bool{
 	"Int8": true, "Int16": true, "Int32": true, "Int64": true,
 	"UInt8": false, "UInt16": false, "UInt32": false, "UInt64": false,
-	"Date": false, "DateTime": false, "Bool": false,
+	"Bool": false, "Date": false, "DateTime": false, "Enum8": true, "Enum16": true, "IPv4": false,
 }
 
 // remaindered is what the server takes the remainder of for a key that is an
 // integer itself: of a narrow one as of 32 bits, which makes the negative ones
 // other numbers.
-func remaindered(v uint64, width int) uint64 {
-	if width < 8 {
+func remaindered(b []byte, signed bool) uint64 {
+	v := widen(b, signed)
+	if len(b) < 8 {
 		return uint64(uint32(v))
 	}
 	return v
-}
-
-// widen is an integer as an unsigned one of 64 bits.
-func widen(b []byte, signed bool) uint64 {
-	var v uint64
-	for i, c := range b {
-		v |= uint64(c) << (8 * i)
-	}
-	if signed && len(b) < 8 {
-		shift := 64 - 8*len(b)
-		v = uint64(int64(v<<shift) >> shift)
-	}
-	return v
-}
-
-// intHash64 is MurmurHash's finalizer, of a value that 0 does not map to 0 for.
-func intHash64(x uint64) uint64 {
-	x ^= 0x4cf2d2baae6da887
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
-}
-
-// sipHash64 is SipHash-2-4 under the key of zeros.
-func sipHash64(b []byte) uint64 {
-	v := [4]uint64{0x736f6d6570736575, 0x646f72616e646f6d, 0x6c7967656e657261, 0x7465646279746573}
-	last := uint64(len(b)) << 56
-	for ; len(b) >= 8; b = b[8:] {
-		m := binary.LittleEndian.Uint64(b)
-		v[3] ^= m
-		sipRounds(&v, 2)
-		v[0] ^= m
-	}
-	last |= widen(b, false)
-	v[3] ^= last
-	sipRounds(&v, 2)
-	v[0] ^= last
-	v[2] ^= 0xff
-	sipRounds(&v, 4)
-	return v[0] ^ v[1] ^ v[2] ^ v[3]
-}
-
-func sipRounds(v *[4]uint64, n int) {
-	for range n {
-		v[0] += v[1]
-		v[1] = bits.RotateLeft64(v[1], 13) ^ v[0]
-		v[0] = bits.RotateLeft64(v[0], 32)
-		v[2] += v[3]
-		v[3] = bits.RotateLeft64(v[3], 16) ^ v[2]
-		v[0] += v[3]
-		v[3] = bits.RotateLeft64(v[3], 21) ^ v[0]
-		v[2] += v[1]
-		v[1] = bits.RotateLeft64(v[1], 17) ^ v[2]
-		v[2] = bits.RotateLeft64(v[2], 32)
-	}
 }

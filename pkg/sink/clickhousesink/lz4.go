@@ -38,7 +38,7 @@ func newLZ4Writer() *lz4Writer {
 	return &lz4Writer{in: make([]byte, 0, lz4Block), out: make([]byte, lz4Checksum+lz4Header+lz4.CompressBlockBound(lz4Block))}
 }
 
-// Reset begins anew.
+// Reset starts over, with w as the output.
 func (z *lz4Writer) Reset(w io.Writer) { z.w, z.in, z.fail = w, z.in[:0], nil }
 
 func (z *lz4Writer) Write(p []byte) (int, error) {
@@ -62,7 +62,7 @@ func (z *lz4Writer) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// Close writes what is left. No bytes at all are no block at all.
+// Close writes the rest. Without any bytes it writes no block.
 func (z *lz4Writer) Close() error {
 	if len(z.in) > 0 && z.fail == nil {
 		z.flush()

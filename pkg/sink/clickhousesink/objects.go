@@ -51,7 +51,7 @@ func count(n int) []int {
 	return list
 }
 
-// rejectUnsent notes a row that is none.
+// rejectUnsent notes a row that is not an object.
 func (s *Sink) rejectUnsent(w *writing, row int) error {
 	err := fmt.Errorf("insert into %s: row %d of %s: %w", s.place, row, w.block.Token, errNoObject)
 	if s.o.Rejected == RejectFail {

@@ -17,7 +17,7 @@ import (
 	"github.com/spate-go/spate/pkg/sink"
 )
 
-// Shard is the servers that hold one part of the rows, each all of it.
+// Shard is the replicas that hold one part of the rows, each all of it.
 type Shard struct {
 	Replicas []string // URLs of their HTTP interfaces, as http://host:8123
 	Weight   int      // the shard's share of rows to that of others; 0 means 1
@@ -45,21 +45,22 @@ const (
 	LZ4  Compression = "lz4"
 )
 
-// AsyncInsert says whether the server may gather inserts.
+// AsyncInsert says whether the server may batch inserts.
 type AsyncInsert string
 
-// The ways. With AsyncWait the server gathers the rows of many small inserts into
-// one part, and acks each once that is stored. Repeats are recognised by token
-// there too, but apart from those of plain inserts, and not in materialized views.
+// The modes. With AsyncWait the server batches the rows of many small inserts
+// into one part, and acks each once that is stored. Repeats are recognised by
+// token there too, but separately from those of plain inserts, and not in
+// materialized views.
 const (
 	AsyncOff  AsyncInsert = "off"
 	AsyncWait AsyncInsert = "wait"
 )
 
-// Dedup says what a table means that does not recognise repeats.
+// Dedup says what to do about a table that does not recognise repeats.
 type Dedup string
 
-// The ways: refuse it, say so, look away.
+// Refuse it, warn about it, or ignore it.
 const (
 	DedupRequired Dedup = "required"
 	DedupWarn     Dedup = "warn"
@@ -69,7 +70,7 @@ const (
 // Rejected says what becomes of rows that the server refuses for their values.
 type Rejected string
 
-// The ways: find them and insert the others, or fail the unit.
+// Find them and insert the others, or fail the unit.
 const (
 	RejectSkip Rejected = "skip"
 	RejectFail Rejected = "fail"
@@ -77,9 +78,10 @@ const (
 
 // Sharding says which shard a row goes to.
 type Sharding struct {
-	// Key is the sharding key of the distributed table: an integer column, or
-	// intHash64, xxHash64, cityHash64 or sipHash64 of one column, which must not be
-	// Nullable; "" or "rand()" give each block to one shard, by its token.
+	// Key is the sharding key of the distributed table: an integer column, intHash32
+	// or intHash64 of one, or cityHash64, sipHash64 or xxHash64 of one or several
+	// columns, none of them Nullable; "" or "rand()" give each block to one shard, by
+	// its token.
 	Key string
 	// Cluster and Table name the cluster and the table of engine Distributed that
 	// the shards are checked against; "" checks nothing. Table may be db.table.
@@ -108,8 +110,9 @@ type Options struct {
 	// error as it is. Types of columns that it leaves out do not matter. Excludes
 	// Columns.
 	Choose func(table []Column) (names []string, defaults bool, err error)
-	// Types are the columns of rows that were made elsewhere, as from structs: the
-	// table has to have them so. Excludes Columns and Choose.
+	// Types are the columns of rows that were made elsewhere, such as from
+	// structs: the table must have them with these types. Excludes Columns and
+	// Choose.
 	Types clickhouse.Columns
 
 	Settings    map[string]string // of every insert, but for those that this package sets
@@ -139,7 +142,7 @@ func wrong(format string, args ...any) error {
 	return failure.Errorf(failure.Job, failure.Config, "open clickhouse sink: "+format, args...)
 }
 
-// complete checks options and puts what zero values mean.
+// complete checks options and fills in the defaults.
 func (o Options) complete() (Options, error) {
 	if o.Database == "" {
 		if db, table, ok := strings.Cut(o.Table, "."); ok {

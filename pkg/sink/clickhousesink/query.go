@@ -67,8 +67,8 @@ func (a *answer) besideRows() *answer {
 	return &b
 }
 
-// try asks with the user's settings on. What is wrong with the value of one has
-// the code of a row's value: the first insert would blame its rows.
+// try makes a query with the user's settings. An invalid value of one has the
+// code of an invalid value in a row: the first insert would blame its rows.
 func (s *Sink) try(ctx context.Context, to *replica) error {
 	if len(s.o.Settings) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (s *Sink) try(ctx context.Context, to *replica) error {
 	return err
 }
 
-// place is a table.
+// place is the full name of a table.
 type place struct{ database, table string }
 
 func (p place) String() string {
@@ -103,7 +103,7 @@ func (p place) quoted() string {
 	return identifier(p.database) + "." + identifier(p.table)
 }
 
-// where is the condition of the system's tables.
+// where selects the table in the system's tables.
 func (p place) where() string {
 	return "database = " + literal(p.database) + " AND name = " + literal(p.table)
 }

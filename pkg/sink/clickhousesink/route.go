@@ -36,14 +36,7 @@ func (s *Sink) route(w *writing) ([]part, error) {
 	}
 	index := make([][]int, len(s.shards))
 	for row := range b.Rows {
-		value, err := s.made.Value(b.Row(row), s.key.column)
-		if value == nil {
-			value = s.key.zero
-		}
-		var h uint64
-		if err == nil {
-			h, err = s.key.hash(value)
-		}
+		h, err := s.key.of(b.Row(row))
 		if err != nil {
 			return nil, failure.Errorf(failure.Unit, failure.SinkRejected, "write %s: sharding key of row %d: %w", b.Token, row, err)
 		}

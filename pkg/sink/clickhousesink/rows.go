@@ -24,7 +24,7 @@ func all(b *sink.Block) rows { return rows{block: b, hi: b.Rows} }
 
 func (r rows) count() int { return r.hi - r.lo }
 
-// of is where row i is in the block.
+// of is the index in the block of row i.
 func (r rows) of(i int) int {
 	if r.index == nil {
 		return r.lo + i
@@ -78,8 +78,8 @@ func (r rows) token(block, place string) string {
 	return fmt.Sprintf("%s-%s-%016x", block, place, h.Sum64())
 }
 
-// source has their bytes, one row after the other, behind a header. Its pieces
-// are views.
+// source yields their bytes, one row after the other, after a header. Its
+// pieces are views.
 func (r rows) source(header []byte) source { return &rowsSource{rows: r, data: header} }
 
 type rowsSource struct {
@@ -105,8 +105,8 @@ func cutAt(b []byte, limit int) (first, rest []byte) {
 	return b[:n], b[n:]
 }
 
-// within is how many of the rows from i on come to at most so many rows and
-// bytes; one in any case.
+// within is how many of the rows from i on stay within limit rows and so many
+// bytes; at least one.
 func (r rows) within(i, limit, bytes int) int {
 	limit = min(limit, r.count()-i)
 	n := 1

@@ -53,6 +53,9 @@ type server struct {
 	tables   map[string]*table // by db.table
 	clusters []string          // rows of system.clusters, as JSON
 	password string
+	old      bool     // it knows neither CHECK GRANT nor all formats
+	readonly string   // of its user; "": 0
+	lacks    []string // grants that its user has not
 	inserts  []insert // that reached the table, refused ones included
 	looks    []string // statements other than inserts
 	// script decides on the n-th insert, from 1, before or after it is applied.
@@ -83,7 +86,7 @@ func allSettings() []string {
 		insert_quorum async_insert wait_for_async_insert async_insert_deduplicate deduplicate_blocks_in_dependent_materialized_views
 		input_format_with_names_use_header input_format_with_types_use_header input_format_binary_read_json_as_string
 		enable_time_time64_type input_format_skip_unknown_fields date_time_input_format input_format_native_allow_types_conversion
-		max_threads max_partitions_per_insert_block`)
+		max_threads max_partitions_per_insert_block readonly insert_quorum_timeout`)
 }
 
 func newServer(t *testing.T, columns ...column) *server {
@@ -181,9 +184,25 @@ func (s *server) answer(w http.ResponseWriter, sql string) {
 	case strings.Contains(sql, "FROM system.settings"):
 		for _, n := range s.knows {
 			if strings.Contains(sql, "'"+n+"'") {
-				_ = out.Encode(map[string]string{"name": n})
+				_ = out.Encode(map[string]string{"name": n, "value": cmp.Or(map[string]string{"readonly": s.readonly}[n], "0")})
 			}
 		}
+	case strings.Contains(sql, "FROM system.formats"):
+		result := 1
+		if s.old {
+			result = 0
+		}
+		_ = out.Encode(map[string]int{"result": result})
+	case strings.HasPrefix(sql, "CHECK GRANT "):
+		if s.old {
+			refuse(w, 400, fault{62, "Syntax error: failed at position 7: GRANT. Expected TABLE"})
+			return
+		}
+		result := 1
+		if slices.Contains(s.lacks, strings.TrimSuffix(strings.TrimPrefix(sql, "CHECK GRANT "), " FORMAT JSONEachRow")) {
+			result = 0
+		}
+		_ = out.Encode(map[string]int{"result": result})
 	case strings.Contains(sql, "FROM system.replicated_merge_tree_settings"):
 		refuse(w, 404, fault{60, "Table system.replicated_merge_tree_settings does not exist"})
 	case strings.Contains(sql, "FROM system.merge_tree_settings"):

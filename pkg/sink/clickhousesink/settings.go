@@ -95,7 +95,9 @@ func (o *Options) settings() []setting {
 		{"insert_distributed_sync", "1", false}, // also the alias of distributed_foreground_insert
 	}
 	if o.Quorum != "" {
-		list = append(list, setting{"insert_quorum", o.Quorum, true})
+		// The server gives up waiting ahead of the sink, and says what for.
+		wait := strconv.FormatInt((o.Timeout * 3 / 4).Milliseconds(), 10)
+		list = append(list, setting{"insert_quorum", o.Quorum, true}, setting{"insert_quorum_timeout", wait, false})
 	}
 	return append(append(list, o.async()...), o.formatSettings()...)
 }
@@ -180,7 +182,7 @@ func (s *Sink) parameters(known map[string]bool) url.Values {
 
 // asked are the names that a server is asked whether it knows.
 func (o *Options) asked() []string {
-	names := append(sortedKeys(o.Settings), "insert_deduplication_token", "async_insert", "async_insert_deduplicate", conversion)
+	names := append(sortedKeys(o.Settings), "insert_deduplication_token", "async_insert", "async_insert_deduplicate", conversion, readonly)
 	for _, s := range o.settings() {
 		names = append(names, s.name)
 	}

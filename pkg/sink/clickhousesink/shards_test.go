@@ -62,7 +62,7 @@ func TestRowsGoToTheShardOfTheirKeyInTheirOrder(t *testing.T) {
 
 // What a record lacks is the type's default to the server, and to its shard.
 func TestARowWithoutItsKeyGoesToTheShardOfTheDefault(t *testing.T) {
-	for _, key := range []string{"xxHash64(name)", "cityHash64(name)", "sipHash64(id)", "xxHash64(id)", "id"} {
+	for _, key := range []string{"xxHash64(name)", "cityHash64(name)", "sipHash64(id)", "xxHash64(id)", "id", "cityHash64(id, name)"} {
 		o := clickhousesink.Options{Table: "db.events", Defaults: true, Sharding: clickhousesink.Sharding{Key: key}}
 		servers := cluster(t, &o, 1, 1, 1, 1, 1, 1, 1)
 		opened := open(t, o)
@@ -358,4 +358,43 @@ func TestDistributedTablesAreCompared(t *testing.T) {
 	servers := cluster(t, &o, 1, 3)
 	set(servers[0], "Distributed('main', 'db', 'events', rand())", `{"shard":1,"weight":1,"host":"elsewhere"}`, row(2, 3))
 	finds(t, open(t, o), true, "shard0:8123 is not called so in shard 1")
+}
+
+// What the server writes of a key is the sink's in other words, or another.
+func TestKeysAreComparedAsTheServerReadsThem(t *testing.T) {
+	for _, c := range []struct{ own, table, says string }{ // says "": they are alike
+		{"cityHash64(id, name)", "cityHash64(id, name)", ""},
+		{"cityHash64(id,name)", "cityHash64(id, name)", ""},
+		{" cityHash64 (\n\tid ,`name` ) ", "cityHash64(id, name)", ""},
+		{"xxHash64(a.b, `c, d`)", "xxHash64(`a.b`, `c, d`)", ""},
+		{"`it's`", "`it's`", ""},
+		{"`a)b`", "`a)b`", ""},
+		{"", "rand()", ""},
+		{"rand( )", "rand()", ""},
+		{"cityHash64(id, name)", "cityHash64(name, id)", "is cityHash64(name, id), not cityHash64(id, name)"},
+		{"cityHash64(id, name)", "cityHash64(id)", "is cityHash64(id), not"},
+		{"cityHash64(id, name)", "sipHash64(id, name)", "is sipHash64(id, name), not"},
+		{"cityHash64(id, name)", "cityHash64(toString(id), name)", "is cityHash64(toString(id), name), not"},
+		{"id", `cityHash64(name, '\')')`, `is cityHash64(name, '\')'), not id`},
+		{"id", "`i d`", "is `i d`, not id"},
+		{"id", "intHash32(id)", "is intHash32(id), not id"},
+		{"", "intHash32(id)", "is intHash32(id), not rand()"},
+		{"cityHash64(toString(id),name)", "cityHash64(toString(id), name)", "want a column"},
+	} {
+		o := clickhousesink.Options{Table: "db.events", Sharding: clickhousesink.Sharding{Key: c.own, Cluster: "main", Table: "all"}}
+		for _, s := range cluster(t, &o, 1, 1) {
+			for _, name := range []string{"a.b", "c, d", "it's", "a)b", "i d"} {
+				s.events().columns = append(s.events().columns, column{name, "Int32", ""})
+			}
+			s.tables["db.all"] = &table{columns: wide(), engine: "Distributed", full: "Distributed('main', 'db', 'events', " + c.table + ")"}
+			s.clusters = []string{`{"shard":1,"weight":1,"host":"shard0"}`, `{"shard":2,"weight":1,"host":"shard1"}`}
+		}
+		_, err := clickhousesink.New(t.Context(), o)
+		switch {
+		case c.says != "":
+			expect(t, err, failure.Job, failure.Config, c.says)
+		case err != nil:
+			t.Errorf("%q and %q: %v", c.own, c.table, err)
+		}
+	}
 }

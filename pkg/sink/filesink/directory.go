@@ -29,7 +29,7 @@ func openDir(p place, known bool, j *journal, past []entry, opener opener) (*fol
 	d := &folder{place: p, opener: opener, journal: j, parts: map[series]*part{}}
 	var err error
 	if d.self, err = os.Open(p.dir); err != nil {
-		return nil, cmp.Or(classify(err), j.close())
+		return nil, cmp.Or(d.setting.classify(err), j.close())
 	}
 	if err := d.start(known, past); err != nil {
 		return nil, cmp.Or(err, d.self.Close(), j.close())
@@ -54,15 +54,15 @@ func (d *folder) start(known bool, past []entry) error {
 	return d.probe()
 }
 
-// probe finds out before the first row whether files can be made here.
+// probe checks before the first row whether files can be made here.
 func (d *folder) probe() error {
 	name := filepath.Join(d.dir, ".spate.partial")
 	f, err := d.opener(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return classify(err)
+		return d.setting.classify(err)
 	}
 	if err := cmp.Or(f.Close(), os.Remove(name)); err != nil {
-		return classify(err)
+		return d.setting.classify(err)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (d *folder) Write(ctx context.Context, b *sink.Block) error {
 	}
 	err = d.add(t, p, b)
 	if e := t.f.Close(); e != nil && err == nil {
-		err = d.keep(unsynced(e)) // a network's disk may say only here what it lost
+		err = d.keep(unsynced(e)) // a network file system may report only here what it lost
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (d *folder) add(t *tail, p *part, b *sink.Block) error {
 }
 
 // reopen opens the hidden file of a part at the end of its first keep blocks.
-// The blocks behind them are given up, in the journal first.
+// The blocks after them are given up, in the journal first.
 func (d *folder) reopen(s series, p *part, keep int) (*tail, error) {
 	if p.shown || keep < len(p.blocks) {
 		if err := d.journal.add(entry{op: cut, series: s, end: int64(keep)}); err != nil {
@@ -146,7 +146,7 @@ func (d *folder) reopen(s series, p *part, keep int) (*tail, error) {
 	}
 	if p.shown {
 		if err := copyPrefix(d.hidden(s), d.final(s), p.sizeOf(keep)); err != nil {
-			return nil, classify(err)
+			return nil, d.setting.classify(err)
 		}
 		p.shown, p.settled = false, false
 	}
@@ -157,10 +157,10 @@ func (d *folder) reopen(s series, p *part, keep int) (*tail, error) {
 	}
 	f, err := d.opener(d.hidden(s), flag)
 	if err != nil {
-		return nil, classify(err)
+		return nil, d.setting.classify(err)
 	}
 	p.made = true
-	t := &tail{name: d.hidden(s), f: f}
+	t := &tail{setting: d.setting, name: d.hidden(s), f: f}
 	if err := t.cut(p.size()); err != nil {
 		return nil, cmp.Or(err, f.Close())
 	}
@@ -195,9 +195,9 @@ func (d *folder) Commit(ctx context.Context, u unit.ID, index int) error {
 func (d *folder) show(s series, p *part) error {
 	f, err := d.opener(d.hidden(s), os.O_RDWR)
 	if err != nil {
-		return classify(err)
+		return d.setting.classify(err)
 	}
-	t := &tail{name: d.hidden(s), f: f}
+	t := &tail{setting: d.setting, name: d.hidden(s), f: f}
 	err = t.cut(p.size())
 	if err == nil {
 		err = d.keep(t.sync())
@@ -206,10 +206,10 @@ func (d *folder) show(s series, p *part) error {
 		return cmp.Or(err, f.Close())
 	}
 	if err := f.Close(); err != nil {
-		return classify(err)
+		return d.setting.classify(err)
 	}
 	if err := os.Rename(d.hidden(s), d.final(s)); err != nil {
-		return classify(err)
+		return d.setting.classify(err)
 	}
 	p.shown = true
 	return nil

@@ -364,19 +364,19 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		err  error
 		next string // "" for a transient one
 	}{
-		{syscall.ENOSPC, ": no space left on device: free space or set sink.file.path to another disk, then run again"},
-		{syscall.EDQUOT, ": free space or set sink.file.path to another disk, then run again"},
-		{syscall.EROFS, ": make it writable or set sink.file.path elsewhere, then run again"},
+		{syscall.ENOSPC, ": no space left on device: free space or set rejects.url to another disk, then run again"},
+		{syscall.EDQUOT, ": free space or set rejects.url to another disk, then run again"},
+		{syscall.EROFS, ": make it writable or set rejects.url elsewhere, then run again"},
 		{syscall.EACCES, ": permission denied: make it writable"},
 		{syscall.EPERM, ": make it writable"},
-		{syscall.EFBIG, ": file too large: check sink.file.path"},
+		{syscall.EFBIG, ": file too large: check rejects.url"},
 		{syscall.EIO, ""},
 		{syscall.EMFILE, ""},
 	} {
 		t.Run(c.err.Error(), func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			d := &disk{err: c.err}
-			s, err := filesink.NewOn(filesink.Options{Path: "out.ndjson"}, d.open)
+			s, err := filesink.NewOn(filesink.Options{Path: "out.ndjson", Setting: "rejects.url"}, d.open)
 			if err != nil {
 				t.Fatal(err)
 			}

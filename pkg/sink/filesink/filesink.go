@@ -15,11 +15,11 @@
 // A pipe, a terminal, /dev/null or /dev/stdout takes blocks as they come, and
 // nothing back.
 //
-// Acked rows outlive the process, and from Commit on also the machine. With a
-// journal, repeats are known across processes and acked rows outlive the
-// machine at once. Without one, hidden files end with the process, so a unit
-// must not be continued elsewhere from a cursor. An output belongs to one
-// process at a time.
+// Acked rows survive a crash of the process, and from Commit on one of the
+// machine. With a journal, repeats are known across processes and acked rows
+// survive a crash of the machine at once. Without one, hidden files end with
+// the process, so a unit must not be continued elsewhere from a cursor. An
+// output belongs to one process at a time.
 package filesink
 
 import (
@@ -39,6 +39,8 @@ type Options struct {
 	// Path is a file, a pipe or device, or a directory. Missing directories are
 	// created, parents too.
 	Path string
+	// Setting is what Path comes from, for errors; "" means sink.file.path.
+	Setting string
 	// Overwrite lets New replace an existing output: a file is emptied at once,
 	// and a directory loses the files that are named like a unit's. An output
 	// of this journal is continued all the same.
@@ -84,7 +86,7 @@ func open(o Options, opener opener) (*Sink, error) {
 
 func openPlace(p place, journalName string, opener opener) (sink.Sink, error) {
 	if p.kind == stream {
-		return openStream(p.path)
+		return openStream(p)
 	}
 	known, err := journalKnows(journalName, p.abs)
 	if err != nil {
@@ -94,7 +96,7 @@ func openPlace(p place, journalName string, opener opener) (sink.Sink, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
-		return nil, classify(err)
+		return nil, p.setting.classify(err)
 	}
 	var j *journal
 	var past []entry
@@ -123,6 +125,8 @@ func (s *Sink) Limits() sink.Limits { return sink.Limits{} }
 // Close implements sink.Sink. Without a journal it removes what was not
 // committed to a directory.
 func (s *Sink) Close() error { return s.out.Close() }
+
+func (o Options) setting() setting { return setting(cmp.Or(o.Setting, "sink.file.path")) }
 
 func (o Options) extension() string {
 	return strings.TrimPrefix(cmp.Or(o.Extension, "ndjson"), ".")

@@ -411,6 +411,16 @@ func TestPaths(t *testing.T) {
 		_, err := filesink.New(filesink.Options{Path: "out.ndjson"})
 		wantConfig(t, err, "sink.file.path: out.ndjson exists already")
 	})
+	t.Run("the setting is named that a path comes from", func(t *testing.T) {
+		o := filesink.Options{Path: file, Setting: "sinks.all.file.path"}
+		wantConfig(t, filesink.Check(o), "sinks.all.file.path: "+file+" exists already")
+		o.Path = filepath.Join(dir, strings.Repeat("x", 300))
+		wantConfig(t, filesink.Check(o), "check sinks.all.file.path")
+	})
+	t.Run("a journal is of the state, whose setting it is", func(t *testing.T) {
+		_, err := filesink.New(filesink.Options{Path: filepath.Join(dir, "z.ndjson"), Journal: filepath.Join(file, "z.journal")})
+		wantConfig(t, err, "check --state")
+	})
 }
 
 func TestAnOutputThatIsTakenAwayIsNotCommitted(t *testing.T) {

@@ -51,25 +51,25 @@ func journalKnows(name, output string) (bool, error) {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, classify(err)
+		return false, ofJournals.classify(err)
 	}
 	return bytes.HasPrefix(data, []byte(headLine(output))), nil
 }
 
 // openJournal returns the journal and what it says of output. A journal of
-// another output is begun anew: its blocks are not in this one.
+// another output is started over: its blocks are not in this one.
 func openJournal(name, output string, opener opener) (*journal, []entry, error) {
 	data, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, classify(err)
+		return nil, nil, ofJournals.classify(err)
 	}
 	head := headLine(output)
 	known := bytes.HasPrefix(data, []byte(head))
 	f, err := opener(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, nil, classify(err)
+		return nil, nil, ofJournals.classify(err)
 	}
-	j := &journal{out: tail{name: name, f: f}}
+	j := &journal{out: tail{setting: ofJournals, name: name, f: f}}
 	var past []entry
 	if known {
 		past, j.out.good, err = parseEntries(name, data, len(head))

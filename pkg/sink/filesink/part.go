@@ -88,7 +88,7 @@ func copyPrefix(to, from string, n int64) error {
 func sizeOf(name string) (int64, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return 0, classify(err)
+		return 0, err
 	}
 	return info.Size(), nil
 }

@@ -20,6 +20,7 @@ const (
 
 // place is an output before it is opened.
 type place struct {
+	setting   setting
 	kind      kind
 	path      string // as it was given, for errors
 	abs       string // what a journal knows it by
@@ -31,16 +32,16 @@ type place struct {
 
 // resolve looks at the path and changes nothing.
 func resolve(o Options) (place, error) {
-	p := place{path: o.Path, ext: o.extension(), overwrite: o.Overwrite}
+	p := place{setting: o.setting(), path: o.Path, ext: o.extension(), overwrite: o.Overwrite}
 	if o.Path == "" {
-		return p, configf("sink.file.path is empty: name a file, or a directory with / at its end")
+		return p, configf("%s is empty: name a file, or a directory with / at its end", p.setting)
 	}
 	if strings.ContainsAny(p.ext, `/\`) {
 		return p, configf("sink.file: extension %q holds a separator: name it as in %q", p.ext, "ndjson")
 	}
 	var err error
 	if p.abs, err = filepath.Abs(o.Path); err != nil {
-		return p, classify(err)
+		return p, p.setting.classify(err)
 	}
 	if isStandard(p.abs) {
 		p.kind = stream
@@ -51,7 +52,7 @@ func resolve(o Options) (place, error) {
 	case err == nil:
 		p.exists = true
 	case !errors.Is(err, os.ErrNotExist) && !isNotDir(err):
-		return p, classify(err)
+		return p, p.setting.classify(err)
 	}
 	slash := strings.HasSuffix(o.Path, "/") || strings.HasSuffix(o.Path, string(filepath.Separator))
 	switch {
@@ -63,7 +64,7 @@ func resolve(o Options) (place, error) {
 	default:
 		p.dir = filepath.Dir(p.abs)
 	}
-	return p, directories(p.dir)
+	return p, p.directories()
 }
 
 // isStandard reports whether path is an open descriptor of the process. It may
@@ -76,20 +77,19 @@ func isStandard(path string) bool {
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// directories refuses dir when the nearest thing above it that exists is no
+// directories refuses a place when the nearest thing above it that exists is no
 // directory.
-func directories(dir string) error {
-	for {
+func (p place) directories() error {
+	for dir := p.dir; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && info.IsDir():
 			return nil
 		case err == nil:
-			return configf("sink.file.path: %s is a file, so no output can stand below it: choose another path", dir)
+			return configf("%s: %s is a file, so no output can stand below it: choose another path", p.setting, dir)
 		case !errors.Is(err, os.ErrNotExist) && !isNotDir(err):
-			return classify(err)
+			return p.setting.classify(err)
 		}
-		dir = filepath.Dir(dir)
 	}
 }
 
@@ -99,21 +99,21 @@ func (p place) refuse(known bool) error {
 		return nil
 	}
 	if p.kind == whole {
-		return configf("sink.file.path: %s exists already: pass --overwrite to replace it, or choose another path", p.path)
+		return configf("%s: %s exists already: pass --overwrite to replace it, or choose another path", p.setting, p.path)
 	}
 	files, err := p.files()
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	return configf("sink.file.path: %s holds %s already: pass --overwrite to replace earlier output, or choose another directory",
-		p.path, files[0])
+	return configf("%s: %s holds %s already: pass --overwrite to replace earlier output, or choose another directory",
+		p.setting, p.path, files[0])
 }
 
 // files lists the visible files with our extension.
 func (p place) files() ([]string, error) {
 	entries, err := os.ReadDir(p.abs)
 	if err != nil {
-		return nil, classify(err)
+		return nil, p.setting.classify(err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -129,7 +129,7 @@ func (p place) files() ([]string, error) {
 func (p place) clear() error {
 	entries, err := os.ReadDir(p.abs)
 	if err != nil {
-		return classify(err)
+		return p.setting.classify(err)
 	}
 	unit := `s3-[A-Za-z0-9_-]{22}(-[0-9]+)?\.` + regexp.QuoteMeta(p.ext)
 	ours := regexp.MustCompile(`^(` + unit + `|\.` + unit + `\.partial)$`)
@@ -138,7 +138,7 @@ func (p place) clear() error {
 			continue
 		}
 		if err := os.Remove(filepath.Join(p.abs, e.Name())); err != nil {
-			return classify(err)
+			return p.setting.classify(err)
 		}
 	}
 	return nil

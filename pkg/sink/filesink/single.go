@@ -21,12 +21,12 @@ type single struct {
 	opened  os.FileInfo // what the path led to then
 }
 
-// openSingle opens the file. What stands behind the last block of the journal
-// was never acked, and goes.
+// openSingle opens the file. Anything after the last block of the journal was
+// never acked, and is removed.
 func openSingle(p place, known bool, j *journal, past []entry, opener opener) (*single, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if !p.exists {
-		flags |= os.O_EXCL // of two processes that found nothing one is first
+		flags |= os.O_EXCL // of two processes that found nothing only one succeeds
 	}
 	f, err := opener(p.path, flags)
 	if errors.Is(err, fs.ErrExist) {
@@ -34,9 +34,9 @@ func openSingle(p place, known bool, j *journal, past []entry, opener opener) (*
 		return nil, cmp.Or(p.refuse(known), j.close())
 	}
 	if err != nil {
-		return nil, cmp.Or(classify(err), j.close())
+		return nil, cmp.Or(p.setting.classify(err), j.close())
 	}
-	s := &single{lock: make(chan struct{}, 1), out: tail{name: p.path, f: f}, journal: j, path: p.abs}
+	s := &single{lock: make(chan struct{}, 1), out: tail{setting: p.setting, name: p.path, f: f}, journal: j, path: p.abs}
 	s.opened, _ = os.Stat(p.abs)
 	var end int64
 	for _, e := range past {
@@ -55,7 +55,7 @@ func (s *single) start(p place, known bool, end int64) error {
 	if known {
 		size, err := sizeOf(p.abs)
 		if err != nil {
-			return err
+			return p.setting.classify(err)
 		}
 		if size < end {
 			return shorter(p.path, size, end)
@@ -66,7 +66,7 @@ func (s *single) start(p place, known bool, end int64) error {
 	}
 	dir, err := os.Open(p.dir)
 	if err != nil {
-		return classify(err)
+		return p.setting.classify(err)
 	}
 	return cmp.Or(syncDir(dir), dir.Close())
 }
@@ -122,7 +122,7 @@ func (s *single) Commit(ctx context.Context, _ unit.ID, _ int) error {
 	return cmp.Or(s.gone(), s.out.sync())
 }
 
-// gone fails when the path no longer leads to the file: its rows would be lost
+// gone fails if the path no longer leads to the file: its rows would be lost
 // with the descriptor.
 func (s *single) gone() error {
 	now, err := os.Stat(s.path)

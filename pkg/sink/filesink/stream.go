@@ -14,12 +14,12 @@ type streamed struct {
 }
 
 // openStream waits for the reader of a named pipe, as any writer to one does.
-func openStream(path string) (*streamed, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+func openStream(p place) (*streamed, error) {
+	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return nil, classify(err)
+		return nil, p.setting.classify(err)
 	}
-	return &streamed{Stream: sink.NewStream(path, f), f: f}, nil
+	return &streamed{Stream: sink.NewStream(p.path, f), f: f}, nil
 }
 
 func (s *streamed) Close() error { return cmp.Or(s.Stream.Close(), s.f.Close()) }

@@ -22,15 +22,16 @@ func osFile(name string, flag int) (file, error) { return os.OpenFile(name, flag
 
 // tail is a file that grows by pieces: all of a piece is in it, or none.
 type tail struct {
-	name   string
-	f      file
-	good   int64 // bytes that count; what lies behind them is to be cut off
-	behind bool  // something may lie there
-	lost   error // of a failed sync; final
-	synced int64 // bytes that outlive the machine
+	setting setting
+	name    string
+	f       file
+	good    int64 // bytes that count; anything after them is to be cut off
+	behind  bool  // something may follow them
+	lost    error // of a failed sync; final
+	synced  int64 // bytes that survive a crash of the machine
 }
 
-// append adds p, or takes back what went out of it.
+// append adds p, or removes the part of it that was written.
 func (t *tail) append(p []byte) error {
 	if err := t.trim(); err != nil {
 		return err
@@ -41,10 +42,10 @@ func (t *tail) append(p []byte) error {
 		err = &fs.PathError{Op: "write", Path: t.name, Err: io.ErrShortWrite}
 	}
 	if err != nil {
-		// Where this fails too, the next append or Close tries again before
+		// If this fails too, the next append or Close tries again before
 		// anything else.
 		_ = t.trim()
-		return classify(err)
+		return t.setting.classify(err)
 	}
 	t.good += int64(n)
 	t.behind = false
@@ -62,14 +63,14 @@ func (t *tail) trim() error {
 		return t.lost
 	}
 	if err := t.f.Truncate(t.good); err != nil {
-		return classify(err)
+		return t.setting.classify(err)
 	}
 	t.behind = false
 	t.synced = min(t.synced, t.good)
 	return nil
 }
 
-// sync makes what was appended outlive the machine.
+// sync makes what was appended survive a crash of the machine.
 func (t *tail) sync() error {
 	if t.lost != nil || t.synced == t.good {
 		return t.lost
@@ -85,13 +86,13 @@ func (t *tail) sync() error {
 func (t *tail) close() error {
 	err := t.trim()
 	if e := t.f.Close(); e != nil && err == nil {
-		err = classify(e)
+		err = t.setting.classify(e)
 	}
 	return err
 }
 
-// syncDir makes the names in a directory outlive the machine. Some file systems
-// know no such thing, and say so.
+// syncDir makes the names in a directory durable. Some file systems do not
+// support that, and say so.
 func syncDir(d *os.File) error {
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return unsynced(err)

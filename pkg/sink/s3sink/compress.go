@@ -64,11 +64,11 @@ func (c Compression) check(level int) error {
 	return fmt.Errorf("level %d: %s has 1 to %d", level, c, top)
 }
 
-// maxWindow is what every reader of zstd has to bear.
+// maxWindow is the largest window that every zstd decoder must accept.
 const maxWindow = 8 << 20
 
-// packing compresses, the same rows to the same bytes: headers hold neither name
-// nor time, and one goroutine makes an object.
+// packing compresses, the same rows always to the same bytes: headers hold
+// neither name nor time, and one goroutine makes an object.
 type packing struct {
 	compression Compression
 	level       int

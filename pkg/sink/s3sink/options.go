@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/s3url"
 )
 
 const (
@@ -14,21 +15,16 @@ const (
 	maxPartitions = 10_000  // so far apart are the numbers of a segment's parts
 )
 
-// Place is a bucket and a prefix of its keys.
-type Place struct{ Bucket, Prefix string }
-
-func (p Place) String() string { return "s3://" + p.Bucket + "/" + p.Prefix }
-
-// Outside refuses a sink whose every object the source would list, or be told
-// of: the pipeline would feed itself (INV-8). A prefix is compared as S3 does,
-// byte by byte, so that a source "in" holds a sink "in-2/".
+// Outside refuses a sink whose every object the source would list or be
+// notified of: the pipeline would feed itself (INV-8). Prefixes are compared as
+// S3 does, byte by byte, so a source "in" contains a sink "in-2/".
 //
-// A source inside the sink is none of that, as with a sink that is a whole
-// bucket: objects are named by unit, and none of them lies in the source unless a
-// partition is called like it. That is known only when it comes up, and a sink
-// that knows its Options.Source refuses it then. Two names of one bucket, such as
-// an access point's, are not told from two buckets.
-func Outside(sink, source Place) error {
+// A source inside the sink, such as one in a sink's whole bucket, is allowed:
+// objects are named by unit, and none of them lies in the source unless a
+// partition has its name. That shows only when such a partition comes up, and a
+// sink that knows its Options.Source refuses it then. Two names of one bucket,
+// such as an access point's, count as two buckets.
+func Outside(sink, source s3url.Place) error {
 	if sink.Bucket != source.Bucket || !strings.HasPrefix(sink.Prefix, source.Prefix) {
 		return nil
 	}
@@ -57,5 +53,5 @@ func (o *Options) check(bucket string) error {
 	if err := o.Compression.check(o.Level); err != nil {
 		return wrong("%w", err)
 	}
-	return Outside(Place{bucket, o.Prefix}, o.Source)
+	return Outside(s3url.Place{Bucket: bucket, Prefix: o.Prefix}, o.Source)
 }

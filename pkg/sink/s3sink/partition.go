@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/sink"
 )
 
-// DefaultPartition stands for a value that is empty, as it does for Hive and all
-// that reads its tables.
+// DefaultPartition stands for an empty value, as in Hive and everything that
+// reads its tables.
 const DefaultPartition = "__HIVE_DEFAULT_PARTITION__"
 
 // object is what is written of a block under one key.
@@ -81,7 +81,7 @@ func (s *Sink) split(b *sink.Block) ([]part, error) {
 	for line := range bytes.Lines(b.Data) {
 		row, whole := bytes.CutSuffix(line, []byte("\n"))
 		if !whole {
-			of = nil // it is no row, even if there are enough without it
+			of = nil // it is not a row, even if there are enough without it
 			break
 		}
 		name, err := s.opt.Partition(row)
@@ -126,7 +126,7 @@ func gather(data []byte, of []int, parts []part, sizes []int) {
 	}
 }
 
-// directory makes a partition's name fit for a key.
+// directory turns a partition's name into a part of a key.
 func directory(name string) string {
 	levels := strings.Split(name, "/")
 	for i, l := range levels {
@@ -143,8 +143,8 @@ func directory(name string) string {
 // escaped are the printable characters that Hive does not leave as they are.
 const escaped = `"#%'*/:=?\{[]^`
 
-// escape writes %XX for what is no plain text in a directory's name. Tools that
-// take keys for paths would walk along "." and "..", so these are escaped too.
+// escape writes %XX for what is not plain text in a directory's name. Tools
+// that take keys for paths would follow "." and "..", so these are escaped too.
 func escape(value string) string {
 	switch value {
 	case "":

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/spate-go/spate/pkg/failure/awsfailure/s3failure"
 )
 
 // put writes an object by one request.
@@ -36,9 +38,9 @@ func (s *Sink) encryption() (types.ServerSideEncryption, *string) {
 }
 
 // send makes a request with data as its body. S3 refuses it unless the bytes
-// that arrive have this sum: it goes with the headers, where any store looks for
-// it, and not behind the body, where the SDK would put it.
-func (s *Sink) send(ctx context.Context, c call, data []byte, request func(context.Context, io.Reader, *string) error) error {
+// that arrive have this sum: it goes with the headers, where any store looks
+// for it, and not in a trailer, where the SDK would put it.
+func (s *Sink) send(ctx context.Context, c s3failure.Call, data []byte, request func(context.Context, io.Reader, *string) error) error {
 	b := &body{r: *bytes.NewReader(data)}
 	defer b.release()
 	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
@@ -48,17 +50,14 @@ func (s *Sink) send(ctx context.Context, c call, data []byte, request func(conte
 }
 
 // try makes a request that ends.
-func (s *Sink) try(ctx context.Context, c call, request func(context.Context) error) error {
+func (s *Sink) try(ctx context.Context, c s3failure.Call, request func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, s.opt.Timeout)
 	defer cancel()
-	if err := request(limited); err != nil {
-		return c.classify(ctx, err)
-	}
-	return nil
+	return c.Classify(ctx, request(limited), answered)
 }
 
-// body is a request's. A transport may read on for a while after the request has
-// failed, and by then the bytes may be used for something else.
+// body is a request's body. A transport may read on for a while after the
+// request has failed, and by then the bytes may have another use.
 type body struct {
 	mu sync.Mutex
 	r  bytes.Reader // guarded by mu
@@ -76,7 +75,7 @@ func (b *body) Seek(offset int64, whence int) (int64, error) {
 	return b.r.Seek(offset, whence)
 }
 
-// release takes the bytes away; who reads on finds the end.
+// release takes the bytes away; a transport that still reads gets the end.
 func (b *body) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,31 +1,31 @@
-// Package s3sink writes rows to objects of an S3 bucket, one a block, or with
-// partitions one a block and partition.
+// Package s3sink writes rows to objects of an S3 bucket, one per block or, with
+// partitions, one per block and partition.
 //
 // An object's key is
 //
 //	<prefix><partition>/<unit id>-<series>.<segment>-<n>.<extension>
 //
-// without "<partition>/" where there are none. n is the number of the block's
+// without "<partition>/" if there are none. n is the number of the block's
 // part; with partitions it counts them in the order of their first rows, and
 // those of the next part begin 10,000 further on, so that no two objects of a
-// segment have one name. Nothing in key or bytes depends on anything but the
-// block and the options (INV-3): a block that comes again replaces its own
-// objects by the same bytes, and so rows are there once, however often a unit is
-// delivered. That holds for as long as its members stay as they were listed, and
-// the options and the chain as they were: other rows in the place of a block may
-// leave objects of partitions that they do not fall into any more. A unit is
-// called the same by every pipeline that reads it, so a prefix belongs to one.
+// segment have the same name. Key and bytes depend on the block and the options
+// alone (INV-3): a repeated block replaces its own objects with the same bytes,
+// so every row is there once, however often its unit is delivered. That holds
+// as long as the unit's objects, the options and the chain stay the same: other
+// rows in a block may leave behind objects in partitions that none of them
+// falls into any more. A unit has the same id in every pipeline that reads it,
+// so a prefix belongs to one pipeline.
 //
-// An object shows whole, at once, and is durable when Write returns; of a block
-// with partitions that failed some objects may be there already. Nothing is left
-// for Commit. An upload in parts that fails is aborted. Where the process dies
-// within one, or the answer to its beginning is lost, its parts stay: a lifecycle
-// rule of the bucket ends such uploads.
+// An object appears whole, at once, and is durable when Write returns; of a
+// failed block with partitions some objects may be there already. Nothing is
+// left for Commit. A multipart upload that fails is aborted. If the process
+// dies during one, or the response to its creation is lost, its parts stay
+// until a lifecycle rule of the bucket ends it.
 //
-// It neither lists nor reads, so that it needs no more than s3:PutObject, and
-// s3:AbortMultipartUpload for objects larger than a part. Content-Encoding is not
-// set: the object is what its name says, a .gz file, and a client that undid the
-// encoding on the way would hand on something else under that name.
+// It neither lists nor reads, so it needs only s3:PutObject, and
+// s3:AbortMultipartUpload for objects larger than a part. Content-Encoding is
+// not set: the object is what its name says, a .gz file, and a client that
+// decoded it on the way would pass on something else under that name.
 //
 // The law: what it writes is never what its pipeline reads (INV-8).
 package s3sink
@@ -39,6 +39,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -65,14 +66,14 @@ type Options struct {
 	Extension   string
 	Compression Compression // "" means None
 	// Level of the compression: 1 to 9 for gzip, 1 to 22 for zstd; 0 means the
-	// library's choice, which favours speed.
+	// library's default, which favours speed.
 	Level int
 
-	// Partition names the partition that a row, given without its line feed, is
-	// in: levels with slashes between, each a value or name=value. What is empty
-	// becomes DefaultPartition, and what a key should not hold is escaped as Hive
-	// does. An error rejects the block. It may be called concurrently and retains
-	// nothing of row. Nil: there are no partitions.
+	// Partition names the partition of a row, which is given without its line
+	// feed: levels with slashes between, each a value or name=value. An empty
+	// value becomes DefaultPartition, and characters that a key should not hold
+	// are escaped as Hive does. An error rejects the block. It may be called
+	// concurrently and retains nothing of row. Nil: there are no partitions.
 	Partition func(row []byte) (string, error)
 	// MaxPartitions bounds the objects of one block, 10,000 at most; a block with
 	// more is rejected. 0 means 100.
@@ -90,7 +91,7 @@ type Options struct {
 
 	// Source is what the pipeline reads, if that is a bucket. New refuses a sink
 	// inside it, and Write a partition whose objects would be.
-	Source Place
+	Source s3url.Place
 }
 
 // Sink writes objects to one bucket.
@@ -98,7 +99,7 @@ type Sink struct {
 	api    API
 	bucket string
 	opt    Options
-	avoid  string // keys that begin with it would be read; "": there are none
+	avoid  string // the pipeline would read keys that begin with it; "": there are none
 	pack   *packing
 	owner  *string
 }

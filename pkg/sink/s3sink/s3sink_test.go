@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/s3url"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 	"github.com/spate-go/spate/pkg/sink/sinktest"
@@ -256,7 +257,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		"parts cannot":     {PartSize: 5<<20 - 1},
 		"by less than 0":   {MaxBlock: -1},
 		"prefix":           {Prefix: "\xff"},
-		"inside":           {Prefix: "in/x/", Source: s3sink.Place{Bucket: "bucket", Prefix: "in/"}},
+		"inside":           {Prefix: "in/x/", Source: s3url.Place{Bucket: "bucket", Prefix: "in/"}},
 	} {
 		_, err := s3sink.New(newStore(t), "bucket", o)
 		expect(t, err, failure.Job, failure.Config, says, "s3://bucket/")
@@ -277,18 +278,18 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 // INV-8.
 func TestASinkInsideItsSourceIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		sink, source s3sink.Place
+		sink, source s3url.Place
 		inside       bool
 	}{
-		"elsewhere":               {s3sink.Place{Bucket: "a", Prefix: "out/"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, false},
-		"in another bucket":       {s3sink.Place{Bucket: "b", Prefix: "in/"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, false},
-		"the same":                {s3sink.Place{Bucket: "a", Prefix: "in/"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, true},
-		"below":                   {s3sink.Place{Bucket: "a", Prefix: "in/x/"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, true},
-		"under a whole bucket":    {s3sink.Place{Bucket: "a", Prefix: "x/"}, s3sink.Place{Bucket: "a"}, true},
-		"beside, by its name":     {s3sink.Place{Bucket: "a", Prefix: "in-2/"}, s3sink.Place{Bucket: "a", Prefix: "in"}, true},
-		"beside, by its slash":    {s3sink.Place{Bucket: "a", Prefix: "in-2/"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, false},
-		"above":                   {s3sink.Place{Bucket: "a"}, s3sink.Place{Bucket: "a", Prefix: "in/"}, false},
-		"behind a source of dirs": {s3sink.Place{Bucket: "a", Prefix: "in/"}, s3sink.Place{}, false},
+		"elsewhere":               {s3url.Place{Bucket: "a", Prefix: "out/"}, s3url.Place{Bucket: "a", Prefix: "in/"}, false},
+		"in another bucket":       {s3url.Place{Bucket: "b", Prefix: "in/"}, s3url.Place{Bucket: "a", Prefix: "in/"}, false},
+		"the same":                {s3url.Place{Bucket: "a", Prefix: "in/"}, s3url.Place{Bucket: "a", Prefix: "in/"}, true},
+		"below":                   {s3url.Place{Bucket: "a", Prefix: "in/x/"}, s3url.Place{Bucket: "a", Prefix: "in/"}, true},
+		"under a whole bucket":    {s3url.Place{Bucket: "a", Prefix: "x/"}, s3url.Place{Bucket: "a"}, true},
+		"beside, by its name":     {s3url.Place{Bucket: "a", Prefix: "in-2/"}, s3url.Place{Bucket: "a", Prefix: "in"}, true},
+		"beside, by its slash":    {s3url.Place{Bucket: "a", Prefix: "in-2/"}, s3url.Place{Bucket: "a", Prefix: "in/"}, false},
+		"above":                   {s3url.Place{Bucket: "a"}, s3url.Place{Bucket: "a", Prefix: "in/"}, false},
+		"behind a source of dirs": {s3url.Place{Bucket: "a", Prefix: "in/"}, s3url.Place{}, false},
 	} {
 		err := s3sink.Outside(c.sink, c.source)
 		if !c.inside {
@@ -304,7 +305,7 @@ func TestASinkInsideItsSourceIsRefused(t *testing.T) {
 func TestAPartitionThatLiesInTheSourceIsRefused(t *testing.T) {
 	s := newStore(t)
 	o := s3sink.Options{
-		Prefix: "data/", Source: s3sink.Place{Bucket: "bucket", Prefix: "data/in/"},
+		Prefix: "data/", Source: s3url.Place{Bucket: "bucket", Prefix: "data/in/"},
 		Partition: func(row []byte) (string, error) { return string(row), nil },
 	}
 	write(t, open(t, s, o), block(0, 0, "in2", "out", "i"))

@@ -10,8 +10,8 @@ import (
 	"github.com/spate-go/spate/pkg/unit"
 )
 
-// poisoned makes a block of rows that name their place, but for those at, which
-// the sink refuses, and returns the others.
+// poisoned makes a block of rows that name their place, except for those at,
+// which the sink refuses, and returns the good ones.
 func (f *fixture) poisoned(u unit.ID, segment, n int, at ...int) (b *sink.Block, good []string) {
 	rows := names(u, 0, segment, n)
 	for i, row := range rows {
@@ -25,7 +25,7 @@ func (f *fixture) poisoned(u unit.ID, segment, n int, at ...int) (b *sink.Block,
 	return f.blockOf(u, 0, segment, rows...), good
 }
 
-// refuses fails the test unless the sink takes b but for the rows at.
+// refuses fails the test unless the sink takes b except for the rows at.
 func (f *fixture) refuses(b *sink.Block, at ...int) []sink.RejectedRow {
 	f.t.Helper()
 	err := f.Write(f.t.Context(), b)

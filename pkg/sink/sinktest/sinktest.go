@@ -1,8 +1,8 @@
 // Package sinktest is the suite that defines a sink: every driver runs it, and
-// what it does not ask is not promised.
+// what it does not check is not promised.
 //
-// It speaks of single deliveries and plain repeats. What a sink does with other
-// rows in a place that it knows is its own business, and its own tests'.
+// It covers single deliveries and plain repeats. What a sink does with other
+// rows in a place that it knows is for its own tests.
 package sinktest
 
 import (
@@ -28,10 +28,12 @@ type Harness struct {
 	New func(t *testing.T) (sink.Sink, func() []byte)
 	// Broken returns a sink that cannot write; nil where none can be made.
 	Broken func(t *testing.T) sink.Sink
-	// Encode makes a block's data of rows, one behind the other; nil means lines.
+	// Encode makes a block's data of rows, one after the other; nil means
+	// lines.
 	Encode func(rows []string) []byte
-	// Poison is a row that Encode takes and the sink refuses, reading back the
-	// others. A sink whose limits say that it rejects rows has one.
+	// Poison is a row that Encode takes and the sink refuses, while the others
+	// can be read back. It is required of a sink whose limits say that it
+	// rejects rows.
 	Poison string
 
 	Dedup     bool // the rows of a token show once however often they come

@@ -223,7 +223,10 @@ class Moment(Integer):
         if value.kind != "string" or not (m := MOMENT.match(value.value)):
             raise Refused("no time")
         *clock, fraction, behind = m.groups(default="")
-        at = datetime.datetime(*(int(c or 0) for c in clock))
+        try:
+            at = datetime.datetime(*(int(c or 0) for c in clock))
+        except ValueError:
+            raise Refused("no time") from None
         fraction = fraction.rstrip("0")
         if len(fraction) > self.digits:
             raise Refused("decimals")

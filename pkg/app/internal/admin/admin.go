@@ -1,9 +1,8 @@
-// Package admin answers who watches a process from outside: its metrics, whether
-// it is alive, whether it is ready.
+// Package admin answers whoever watches a process from outside: with its metrics,
+// whether it is alive, and whether it is ready.
 //
-// It knows nothing of jobs: what is alive and what is ready it is told by
-// functions. It changes nothing, and nothing sent to it does: whatever is not a
-// GET or HEAD is refused.
+// It knows nothing of jobs: functions tell it what is alive and what is ready. No
+// request changes anything: whatever is not a GET or HEAD is refused.
 //
 // The law: it listens where the configuration says and nowhere else. An address
 // without a host is this machine's own.
@@ -24,7 +23,7 @@ import (
 	"time"
 )
 
-// Options say what there is to answer.
+// Options are what there is to answer.
 type Options struct {
 	// Metrics writes the metrics; nil: there is no /metrics. It may be called
 	// concurrently, as may the others.
@@ -34,8 +33,8 @@ type Options struct {
 	Alive, Ready func(ctx context.Context) error
 }
 
-// Address is the address that listen stands for: a bare port is of the loopback
-// interface, any other interface has to be written out.
+// Address returns the host:port that listen stands for. A bare port is on the
+// loopback interface; any other interface has to be written out.
 func Address(listen string) (string, error) {
 	if !strings.Contains(listen, ":") {
 		listen = ":" + listen
@@ -50,11 +49,10 @@ func Address(listen string) (string, error) {
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
-// Listener has an address and does not answer yet.
+// Listener holds an address that does not answer yet.
 type Listener struct{ l net.Listener }
 
-// Listen takes the address that listen stands for, or says that it cannot be
-// had.
+// Listen takes the address that listen stands for.
 func Listen(ctx context.Context, listen string) (*Listener, error) {
 	address, err := Address(listen)
 	if err != nil {
@@ -79,8 +77,8 @@ type Server struct {
 	err  error // of stopping; read after wg
 }
 
-// Serve begins to answer at l, which belongs to the server from then on. It does
-// not end with ctx.
+// Serve begins to answer at l, which then belongs to the server. It does not
+// end with ctx.
 func Serve(ctx context.Context, l *Listener, o Options) *Server {
 	s := &Server{url: "http://" + l.l.Addr().String()}
 	s.http = http.Server{
@@ -116,8 +114,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 // URL is where the server answers.
 func (s *Server) URL() string { return s.url }
 
-// Close stops answering: what is being answered has two seconds to end, and its
-// connection ends then.
+// Close stops answering. Answers under way have two seconds to end; then their
+// connections are closed.
 func (s *Server) Close() error {
 	s.stop()
 	s.wg.Wait()
@@ -137,7 +135,7 @@ func (o Options) handler() http.Handler {
 	return mux
 }
 
-// answer says yes with 200, and with 503 why not.
+// answer answers yes with 200, or with 503 and why not.
 func answer(yes string, check func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestAnAddress(t *testing.T) {
+func TestAnAddressWithoutAHostIsTheLoopback(t *testing.T) {
 	for listen, want := range map[string]string{
 		"9090":            "127.0.0.1:9090",
 		":9090":           "127.0.0.1:9090",

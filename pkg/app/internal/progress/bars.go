@@ -15,7 +15,7 @@ type bars struct {
 	lines
 	container *mpb.Progress
 	refresh   chan any // asks for a frame
-	gone      chan any // closed when there will be none any more
+	gone      chan any // closed when there will be no more frames
 	over      bool     // nothing may be written through the container; guarded by writing
 	writing   sync.Mutex
 
@@ -52,7 +52,7 @@ func (r *bar) draw(decor.Statistics) string {
 	return r.text
 }
 
-// set never lets the bar complete, for a complete one cannot be changed and the
+// set never lets the bar complete: a complete bar cannot be changed, and the
 // total may still grow.
 func (r *bar) set(done, total int64, text string) {
 	r.mu.Lock()
@@ -74,8 +74,8 @@ func (b *bars) update(s *state) {
 	}
 }
 
-// finish draws once more, for what was written since the last frame appears with
-// the next, and takes the bars away.
+// finish draws once more, because what was written since the last frame appears
+// with the next, and takes the bars away.
 func (b *bars) finish(s *state) {
 	b.writing.Lock()
 	b.over = true

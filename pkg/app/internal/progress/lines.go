@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lines shows the state as a line of text at a time.
+// lines shows each state as a line of text.
 type lines struct {
 	mu sync.Mutex // so that a line is never torn
 	w  io.Writer

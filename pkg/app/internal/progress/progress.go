@@ -5,8 +5,8 @@
 // where the job stands, and nothing here slows or fails it. An output that
 // cannot be written to is ignored.
 //
-// The law: what is shown is known. No percentage of a total that still grows, no
-// time left without a rate, and never a number that is none: what is negative counts as zero.
+// The law: what is shown is known. There is no percentage of a total that still
+// grows, and no time left without a rate; a negative number counts as zero.
 package progress
 
 import (
@@ -19,15 +19,16 @@ import (
 )
 
 // Snapshot is where a job stands. Sizes are those of the listing, before
-// decompression, so that done and listed compare. The bytes of failed objects
-// count as done, for nothing of them is left to do; their number stands apart.
-// What an earlier run has done is in none of the numbers, or the rate is wrong.
+// decompression, so that done and listed can be compared. The bytes of failed
+// objects count as done, because nothing of them is left to do; the objects
+// themselves are counted apart. What an earlier run has done is in none of the
+// numbers, or the rate would be wrong.
 type Snapshot struct {
 	ListedObjects, DoneObjects, FailedObjects int64
 	ListedBytes, DoneBytes                    int64
 	Records                                   int64
 	Listing                                   bool   // the listed numbers still grow
-	Halted                                    string // why the job stands still, empty while it runs
+	Halted                                    string // why the job stands still; "" while it runs
 }
 
 // Mode is how progress is shown.
@@ -58,8 +59,8 @@ type Options struct {
 	Interval time.Duration // between lines; 0 means 10 s
 	Refresh  time.Duration // between frames of the bars; 0 means 200 ms
 
-	// Of a job that is looked at in the middle of its course: when it began, zero
-	// for now, and the bytes that were done before, which count in no rate.
+	// For a job that is first looked at in the middle of its course: when it began,
+	// zero for now, and the bytes that were done by then, which count in no rate.
 	Begun     time.Time
 	DoneBytes int64
 }
@@ -75,15 +76,15 @@ type Display struct {
 	ended    sync.WaitGroup
 }
 
-// shower is one way of showing.
+// shower is one way of showing progress.
 type shower interface {
 	io.Writer
 	update(s *state)
 	finish(s *state)
 }
 
-// Start shows on w what snapshot says, until Stop. It calls snapshot from one
-// goroutine of its own and, last, from Stop.
+// Start shows on w what snapshot returns, until Stop. It calls snapshot from
+// one goroutine of its own and, for the last time, from Stop.
 func Start(w io.Writer, mode Mode, snapshot func() Snapshot, o Options) *Display {
 	d := &Display{snapshot: snapshot, stop: make(chan struct{}), state: newState(time.Now(), o)}
 	every := o.Interval
@@ -132,8 +133,8 @@ func (d *Display) Stop() {
 	})
 }
 
-// Write puts whole lines, such as warnings, out without tearing the display: on
-// a terminal they appear above the bars.
+// Write writes whole lines, such as warnings, without tearing the display: on a
+// terminal they appear above the bars.
 func (d *Display) Write(p []byte) (int, error) { return d.show.Write(p) }
 
 func isTerminal(w io.Writer) bool {

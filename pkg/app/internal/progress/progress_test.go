@@ -64,6 +64,10 @@ func TestLines(t *testing.T) {
 		{"hours_left", 25 * time.Second, func(t time.Duration) progress.Snapshot {
 			return progress.Snapshot{ListedObjects: 1, ListedBytes: 100_000, DoneBytes: 10 * int64(t.Seconds())}
 		}},
+		{"waits", 125 * time.Second, func(t time.Duration) progress.Snapshot {
+			s := min(int64(t.Seconds()), 5)
+			return progress.Snapshot{ListedObjects: 97, DoneObjects: 64 * s / 5, ListedBytes: 33 * mib, DoneBytes: 22 * mib * s / 5}
+		}},
 		{"impossible", 25 * time.Second, func(t time.Duration) progress.Snapshot {
 			s := int64(t.Seconds())
 			return progress.Snapshot{ListedObjects: 3, DoneObjects: 9, ListedBytes: 5, DoneBytes: 1000 - 40*s, Records: s}
@@ -200,7 +204,7 @@ func TestABrokenOutputStopsNothing(t *testing.T) {
 	})
 }
 
-func TestModes(t *testing.T) {
+func TestAModeIsGivenByItsName(t *testing.T) {
 	for name, want := range map[string]progress.Mode{"auto": progress.Auto, "plain": progress.Plain, "none": progress.None} {
 		if got, err := progress.ParseMode(name); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)

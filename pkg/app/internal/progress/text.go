@@ -15,8 +15,8 @@ func (s *state) line() string {
 		perSecond(s.rate()), s.timeLeft(), s.trouble())
 }
 
-// lastLine is the state when it has ended: the rate is the average, and nothing
-// is left.
+// lastLine is the state in one line after the end: the rate is the average, and
+// there is no time left.
 func (s *state) lastLine() string {
 	rate := ""
 	if average, ok := s.average(); ok {
@@ -35,7 +35,7 @@ func join(parts ...string) string {
 	return strings.Join(said, "  ")
 }
 
-// objects counts done of listed; a plus marks a total that still grows.
+// objects is done of listed; a plus marks a total that still grows.
 func (s *state) objects() string {
 	return fmt.Sprintf("%s/%s%s objects", humanize.Comma(s.DoneObjects), humanize.Comma(s.ListedObjects), s.growing())
 }

@@ -1,8 +1,8 @@
-package jsondecode
+package jsontext
 
 import "unicode/utf8"
 
-// AppendQuoted appends text as a JSON string. What is no UTF-8 becomes U+FFFD;
+// AppendQuoted appends text as a JSON string. What is not UTF-8 becomes U+FFFD;
 // only what must be escaped is.
 func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
