@@ -70,6 +70,9 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 		Pipelines: slices.Clone(meta.Pipelines),
 		Callback:  meta.Callback,
 	}
+	if !meta.Continuous {
+		r.Units.Unlisted = census.Unlisted
+	}
 	if r.Pipelines == nil {
 		r.Pipelines = []string{}
 	}

@@ -65,6 +65,34 @@ func TestTheReportNamesThePipelinesThatWorkedOnIt(t *testing.T) {
 	}
 }
 
+func TestWhatALaterRunDidNotListAgainIsCounted(t *testing.T) {
+	w := newWorld(t)
+	w.listed("j", "a", "b", "c")
+	w.done("j", "a", "b")
+	w.dead("j", "c")
+	w.trigger("j")
+	if r := w.ended("j", ledger.Failed); r.Units.Unlisted != 0 {
+		t.Errorf("the first run left units %+v", r.Units)
+	}
+	w.listed("j", "a", "d")
+	w.done("j", "d")
+	w.trigger("j")
+	want := report.Units{Planned: 2, Done: 2, Unlisted: 2}
+	if r := w.ended("j", ledger.Completed); r.Units != want {
+		t.Errorf("units %+v, want %+v", r.Units, want)
+	}
+
+	w.opened("live", "a")
+	w.done("live", "a")
+	w.must(nil, w.l.Conclude(t.Context(), "live", 1, 0, ledger.Cancelled))
+	w.must(w.l.Open(t.Context(), "live", ledger.Start{Token: "again"}))
+	r, err := finalizer.New(w.l).Report(t.Context(), "live")
+	w.must(r, err)
+	if r.Run != 2 || r.Units != (report.Units{}) {
+		t.Errorf("a continuous job, which lists nothing, left units: run %d, %+v", r.Run, r.Units)
+	}
+}
+
 func TestWhyAJobFailed(t *testing.T) {
 	for _, c := range []struct {
 		says, want string

@@ -183,6 +183,9 @@ type Flow struct{ Units, Objects, Bytes, Records int64 }
 type Census struct {
 	Done, Dead, Open int
 	Counts           Counts // of the done units
+	// Unlisted counts the units that an earlier run began or finished and that
+	// this run did not list. They and their counts are in none of the others.
+	Unlisted int
 }
 
 // Complete reports whether every unit of m's plan is done.

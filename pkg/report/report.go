@@ -83,6 +83,11 @@ type Units struct {
 	Done    int `json:"done"`
 	Dead    int `json:"dead"`
 	Missing int `json:"missing"`
+	// Unlisted counts the units that earlier runs of the job read, wholly or in
+	// part, and that this run's listing did not give again: their objects are
+	// gone, or share a unit with others now. Rows of the latter are in the sink
+	// once for each of the two units.
+	Unlisted int `json:"unlisted"`
 }
 
 // Objects counts objects.

@@ -126,6 +126,17 @@ func TestText(t *testing.T) {
 		}
 		return b.String()
 	}
+	for n, want := range map[int]string{
+		0: "units     0 planned, 0 done, 0 dead, 0 missing\n  records",
+		1: "0 missing\n  earlier   1 unit of earlier runs, which",
+		3: "earlier   3 units of earlier runs, which",
+	} {
+		var b strings.Builder
+		r := &report.Report{Units: report.Units{Unlisted: n}}
+		if err := r.Text(&b); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("with %d units of earlier runs: %v\n%s", n, err, b.String())
+		}
+	}
 	for _, c := range []struct {
 		says          string
 		dead, missing int

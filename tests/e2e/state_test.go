@@ -321,6 +321,15 @@ func TestTheNextRunReadsWhatChanged(t *testing.T) {
 	if rep.Run != first.Run+1 || rep.Units.Done != len(after) || rep.Objects.Done != int64(len(k.objects)) {
 		t.Errorf("report %+v", rep)
 	}
+	left := 0
+	for id := range before {
+		if after[id] == nil {
+			left++
+		}
+	}
+	if first.Units.Unlisted != 0 || left == 0 || rep.Units.Unlisted != left {
+		t.Errorf("%d units of the first run are said to be left, want %d", rep.Units.Unlisted, left)
+	}
 	want := map[string]int{}
 	for _, data := range old {
 		count(want, data)

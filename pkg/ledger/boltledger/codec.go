@@ -216,7 +216,11 @@ func (c *codec) done(p *done) {
 func addDone(b []byte, run int, to *ledger.Census) error {
 	c := codec{b: b, reading: true}
 	var of int
-	if c.int(&of); of != run {
+	switch c.int(&of); {
+	case of < run:
+		to.Unlisted++
+		return nil
+	case of > run:
 		return nil
 	}
 	to.Done++

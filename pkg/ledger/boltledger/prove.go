@@ -45,6 +45,8 @@ func (j *job) prove(run int) (c ledger.Census) {
 	items := j.in(itemBucket).Cursor()
 	for id, v := items.First(); id != nil; id, v = items.Next() {
 		switch it := j.parse(unit.ID(id), v); {
+		case it.Run < run && it.Serial > 0:
+			c.Unlisted++
 		case it.Run != run:
 		case it.State == ledger.Dead:
 			c.Dead++

@@ -27,6 +27,7 @@ func (l *Ledger) Prove(ctx context.Context, job string, run int) (ledger.Census,
 			mu.Lock()
 			defer mu.Unlock()
 			sum.Done, sum.Dead, sum.Open = sum.Done+c.Done, sum.Dead+c.Dead, sum.Open+c.Open
+			sum.Unlisted += c.Unlisted
 			sum.Counts.Add(c.Counts)
 			return err
 		})
@@ -40,14 +41,18 @@ func (l *Ledger) Prove(ctx context.Context, job string, run int) (ledger.Census,
 // census is the proof of one shard.
 func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledger.Census, err error) {
 	do := onJob(fmt.Sprintf("prove shard %d of", shard), job)
-	q := ofRun(job, run, shard, "")
-	const wanted = "#state, #counts"
+	q := unitsOf(job, run, shard, "#run = :run OR #run < :run AND (#state = :done OR #serial > :zero)")
+	const wanted = "#run, #state, #counts"
 	q.ProjectionExpression = text(wanted)
 	for token, name := range names(wanted) {
 		q.ExpressionAttributeNames[token] = name
 	}
 	err = l.query(ctx, do, q, func(a attributes) error {
 		f := fields{of: a}
+		if f.int("run") != run {
+			c.Unlisted++
+			return f.err
+		}
 		switch ledger.UnitState(f.text("state")) {
 		case ledger.Done:
 			c.Done++
@@ -62,11 +67,11 @@ func (l *Ledger) census(ctx context.Context, job string, run, shard int) (c ledg
 	return c, err
 }
 
-// ofRun is a query for a shard's units of a run; and narrows its filter.
-func ofRun(job string, run, shard int, and string) dynamodb.QueryInput {
+// unitsOf is a query for a shard's units that filter lets pass, which may ask
+// for a run, states, and zero.
+func unitsOf(job string, run, shard int, filter string) dynamodb.QueryInput {
 	const where = "#pk = :pk AND begins_with(#sk, :units)"
-	filter := "#run = :run" + and
-	v := attributes{"pk": str(shardPartition(job, shard)), "units": str(unitPrefix), "run": num(run), "done": str(ledger.Done), "dead": str(ledger.Dead)}
+	v := attributes{"zero": num(0), "pk": str(shardPartition(job, shard)), "units": str(unitPrefix), "run": num(run), "done": str(ledger.Done), "dead": str(ledger.Dead)}
 	return dynamodb.QueryInput{
 		KeyConditionExpression: text(where), FilterExpression: text(filter),
 		ExpressionAttributeNames: names(where, filter), ExpressionAttributeValues: v.used(where, filter),
@@ -100,7 +105,7 @@ func (l *Ledger) unfinished(ctx context.Context, do op, h *head, run int, yield 
 		if h.Continuous && h.Run == run {
 			err = l.indexedItems(ctx, do, indexed(h.Job, shard, ofIndex(run), ""), "", each)
 		} else {
-			err = l.query(ctx, do, ofRun(h.Job, run, shard, " AND #state <> :done"), each)
+			err = l.query(ctx, do, unitsOf(h.Job, run, shard, "#run = :run AND #state <> :done"), each)
 		}
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (l *Ledger) dying(ctx context.Context, do op, h *head, shard int) (dead []p
 		return f.err
 	}
 	if !h.Continuous {
-		err = l.query(ctx, do, ofRun(h.Job, h.Run, shard, " AND #state = :dead"), note)
+		err = l.query(ctx, do, unitsOf(h.Job, h.Run, shard, "#run = :run AND #state = :dead"), note)
 		return dead, err
 	}
 	q := indexed(h.Job, shard, indexPrefix(h.Run, ledger.Dead), "")

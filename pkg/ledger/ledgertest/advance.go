@@ -119,6 +119,20 @@ var runs = []subtest{
 		})
 		b.equal("planned", b.meta().Planned, 5)
 	}},
+	{"what an earlier run began or finished and the run does not list is counted apart", func(b bench) {
+		b.running("t1", 5)
+		b.done(1, 0)
+		b.done(1, 1)
+		b.begun(1, 2)
+		b.killed(1, 3)
+		b.over()
+		b.running("t2", 1)
+		b.equal("census", b.census(2), ledger.Census{Done: 1, Counts: one, Unlisted: 3})
+		b.equal("census of run 1", b.census(1), ledger.Census{Done: 1, Dead: 1, Open: 2, Counts: one})
+		b.ok(b.Conclude(b.ctx, b.job, 2, 0, ledger.Completed))
+		b.running("t3", 3)
+		b.equal("census of run 3", b.census(3), ledger.Census{Done: 2, Open: 1, Counts: times(2, one), Unlisted: 1})
+	}},
 	{"what a run took over as done stays done and counts in its progress", func(b bench) {
 		b.running("t1", 3)
 		b.done(1, 0)

@@ -97,7 +97,7 @@ var enters = []sharedTest{
 		b.refused(s, b.entry(2, 2, 1), ledger.Held{Claim: claim(1, 1)})
 		b.enters(s, b.entry(2, 0, 0))
 		b.equal("run", b.look(s, 0).Run, 1)
-		b.equal("census", b.census(2), ledger.Census{})
+		b.equal("census", b.census(2), ledger.Census{Unlisted: 1})
 	}},
 	{"a run that is not running, is another or is listed takes none", func(b bench, s ledger.Shared) {
 		refused := func(run int) {

@@ -195,8 +195,11 @@ func (m *model) tookOver() bool {
 func (m *model) census(run int) ledger.Census {
 	c := ledger.Census{Done: m.count(run, ledger.Done), Dead: m.count(run, ledger.Dead), Open: m.count(run, ledger.Open)}
 	for _, u := range m.units {
-		if u.Run == run && u.State == ledger.Done {
+		switch {
+		case u.Run == run && u.State == ledger.Done:
 			c.Counts.Add(u.Counts)
+		case u.Run < run && (u.State == ledger.Done || u.Serial > 0):
+			c.Unlisted++
 		}
 	}
 	return c

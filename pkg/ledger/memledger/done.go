@@ -63,16 +63,20 @@ func (s *doneSet) get(k key) (run int, c ledger.Counts, ok bool) {
 	return runOf(s.record(at)), sum.counts(s.sinks), true
 }
 
-// prove counts the units of a run and adds up what they amounted to.
-func (s *doneSet) prove(run int) (n int, c ledger.Counts) {
+// prove adds the set to the proof of a run.
+func (s *doneSet) prove(run int, to *ledger.Census) {
 	sum := s.summer()
 	for _, at := range s.at {
-		if rec := s.record(at); runOf(rec) == run {
-			n++
+		rec := s.record(at)
+		switch of := runOf(rec); {
+		case of < run:
+			to.Unlisted++
+		case of == run:
+			to.Done++
 			sum.add(rec)
 		}
 	}
-	return n, sum.counts(s.sinks)
+	to.Counts = sum.counts(s.sinks)
 }
 
 func (s *doneSet) encode(run int, c ledger.Counts) []byte {

@@ -36,6 +36,8 @@ func (l *Ledger) Prove(ctx context.Context, name string, run int) (ledger.Census
 func (j *job) prove(run int) (c ledger.Census) {
 	for _, it := range j.items {
 		switch {
+		case it.Run < run && it.Serial > 0:
+			c.Unlisted++
 		case it.Run != run:
 		case it.State == ledger.Dead:
 			c.Dead++
@@ -43,7 +45,7 @@ func (j *job) prove(run int) (c ledger.Census) {
 			c.Open++
 		}
 	}
-	c.Done, c.Counts = j.done.prove(run)
+	j.done.prove(run, &c)
 	return c
 }
 
