@@ -48,15 +48,15 @@ func TestRefusalsAreClassifiedByMeaning(t *testing.T) {
 		"replaced":               {412, "PreconditionFailed", "", failure.Member, failure.ETagDrift, []string{"overwritten"}},
 		"shorter":                {416, "InvalidRange", "", failure.Member, failure.ETagDrift, nil},
 		"archived":               {403, "InvalidObjectState", "", failure.Member, failure.Archived, []string{"restore"}},
-		"denied":                 {403, "AccessDenied", "Access Denied", failure.Job, failure.Denied, []string{"s3:GetObject", "arn:aws:s3:::bucket/logs/k", "s3:ListBucket", "missing"}},
+		"denied":                 {403, "AccessDenied", "Access Denied", failure.Job, failure.Denied, []string{"allow s3:GetObject on arn:aws:s3:::bucket/logs/k; ", "missing", "allow s3:ListBucket on arn:aws:s3:::bucket, "}},
 		"unknown caller":         {401, "Unauthorized", "", failure.Job, failure.Denied, nil},
 		"unknown access key":     {403, "InvalidAccessKeyId", "", failure.Job, failure.Denied, nil},
 		"no use of the KMS key":  {403, "AccessDenied", "User: arn:aws:iam::1:user/u is not authorized to perform: kms:Decrypt on resource: arn:aws:kms:us-east-1:111122223333:key/1a2b-3c because", failure.Job, failure.Denied, []string{"allow kms:Decrypt on arn:aws:kms:us-east-1:111122223333:key/1a2b-3c"}},
 		"no policy":              {403, "AccessDenied", "User: arn:aws:iam::1:user/u is not authorized to perform: s3:GetObject on resource: arn:aws:s3:::kms-bucket/k because no identity-based policy allows the s3:GetObject action", failure.Job, failure.Denied, []string{"allow s3:GetObject on"}},
 		"a KMS key out of reach": {403, "AccessDenied", "The ciphertext refers to a customer master key that does not exist, does not exist in this region, or you are not allowed to access.", failure.Job, failure.Denied, []string{"allow kms:Decrypt on the KMS key"}},
 		"a disabled KMS key":     {400, "KMS.DisabledException", "arn:aws:kms:us-east-1:1:key/1 is disabled", failure.Job, failure.Denied, []string{"key/1"}},
-		"moved":                  {301, "PermanentRedirect", "", failure.Job, failure.Config, []string{"source.s3.region: eu-west-1"}},
-		"signed for elsewhere":   {400, "AuthorizationHeaderMalformed", "the region is wrong; expecting 'eu-west-1'", failure.Job, failure.Config, []string{"source.s3.region: eu-west-1"}},
+		"moved":                  {301, "PermanentRedirect", "", failure.Job, failure.Config, []string{"region eu-west-1: set region in its section, or AWS_REGION"}},
+		"signed for elsewhere":   {400, "AuthorizationHeaderMalformed", "the region is wrong; expecting 'eu-west-1'", failure.Job, failure.Config, []string{"region eu-west-1: set region in its section, or AWS_REGION"}},
 		"too long a key":         {400, "KeyTooLongError", "", failure.Member, failure.InvalidKey, nil},
 		"slow down":              {503, "SlowDown", "", failure.Transient, failure.RetriesExhausted, nil},
 		"an error of theirs":     {500, "InternalError", "", failure.Transient, failure.RetriesExhausted, nil},
@@ -76,6 +76,9 @@ func TestRefusalsAreClassifiedByMeaning(t *testing.T) {
 				b := server(t, s3object.Options{}, func(w http.ResponseWriter, r *http.Request) { calls++; answer(w, r) })
 				_, err := b.Pin(listed).ReadRange(t.Context(), 0, 5)
 				expect(t, err, c.scope, c.reason, append(c.says, "logs/k")...)
+				if text := err.Error(); strings.Contains(text, "kms:") && strings.Contains(text, "the key is missing") {
+					t.Errorf("it speaks of two keys: %v", err)
+				}
 				if calls > 1 && (way == sdk || c.status == 404 || c.status == 412 || c.status == 416 || c.status == 429 || c.status >= 500) {
 					t.Errorf("%d requests: the reader is who retries", calls)
 				}
@@ -84,6 +87,17 @@ func TestRefusalsAreClassifiedByMeaning(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestReadingAVersionNeedsAnActionOfItsOwn(t *testing.T) {
+	o := listed
+	o.Version = "v7"
+	for way, server := range ways {
+		t.Run(way, func(t *testing.T) {
+			_, err := server(t, s3object.Options{}, refuse(403, "AccessDenied", "no")).Pin(o).ReadRange(t.Context(), 0, 5)
+			expect(t, err, failure.Job, failure.Denied, "allow s3:GetObjectVersion on arn:aws:s3:::bucket/logs/k; ")
+		})
 	}
 }
 

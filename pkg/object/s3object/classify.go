@@ -31,9 +31,9 @@ func answered(c s3failure.Call, a awsfailure.Answer) awsfailure.Mark {
 	case kind == awsfailure.Refused:
 		return denied(c, a)
 	case kind == awsfailure.Elsewhere && a.Region != "":
-		return awsfailure.Config(fmt.Sprintf("the bucket is in region %s: set source.s3.region: %s", a.Region, a.Region))
+		return awsfailure.Config(fmt.Sprintf("the bucket is in region %s: set region in its section, or AWS_REGION, to that", a.Region))
 	case kind == awsfailure.Elsewhere:
-		return awsfailure.Config("the bucket is in another region: set source.s3.region to it")
+		return awsfailure.Config("the bucket is in another region: set region in its section, or AWS_REGION, to that")
 	}
 	return a.Mark()
 }
