@@ -184,6 +184,7 @@ func TestTheEndOfTheWaitIsToldThoughAProbeIsTheLastUnit(t *testing.T) {
 			}
 			return capturesink.OK
 		})
+		o.held = 1 // so that some write sees one unit left
 		checkVerdict(t, o.ends(t, t.Context()), false, int64(len(o.data.rows)))
 		if fmt.Sprint(o.told) != "[0s true 1m0s false]" {
 			t.Errorf("told %q", o.told)

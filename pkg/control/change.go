@@ -73,7 +73,7 @@ func (c *Control) Resume(ctx context.Context, job string) (Resumed, error) {
 			return r, nil
 		}
 	}
-	return r, fmt.Errorf("resume job %s: it halts as often as it is resumed: %s: %s", job, r.Halt.Reason, r.Halt.Detail)
+	return r, fmt.Errorf("resume job %s: it halts again each time: %s: %s", job, r.Halt.Reason, r.Halt.Detail)
 }
 
 // Cancelled is the run that a cancel ended.
@@ -129,5 +129,5 @@ func (c *Control) conclude(ctx context.Context, m ledger.Meta) error {
 			return err
 		}
 	}
-	return fmt.Errorf("cancel job %s: it moves on as often as it is read: try again", job)
+	return fmt.Errorf("cancel job %s: it changes each time it is read: try again", job)
 }

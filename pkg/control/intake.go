@@ -32,7 +32,7 @@ func (c *Control) Intake(ctx context.Context, r IntakeRequest) (IntakeAnswer, er
 		return a, fmt.Errorf("ask the intake: %w", err)
 	}
 	if err := json.Unmarshal(body, &a); err != nil || a.Job == "" {
-		return a, fmt.Errorf("ask the intake: function %s answers %.200q: it is no intake of this version", c.opt.Intake, body)
+		return a, fmt.Errorf("ask the intake: function %s answers %.200q: it is not an intake of this version", c.opt.Intake, body)
 	}
 	return a, nil
 }
@@ -69,7 +69,7 @@ func (c *Control) Send(ctx context.Context, objects func() (Named, bool, error),
 			return err
 		}
 		if len(a.Taken) != len(batch) {
-			return fmt.Errorf("function %s answers for %d objects of %d: it is no intake of this version", c.opt.Intake, len(a.Taken), len(batch))
+			return fmt.Errorf("function %s answers for %d objects of %d: it is not an intake of this version", c.opt.Intake, len(a.Taken), len(batch))
 		}
 		for _, t := range a.Taken {
 			each(t)
@@ -138,7 +138,7 @@ func (c *Control) flow(ctx context.Context, s *Snapshot) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("read what is open of job %s: %w", job, err)
+		return fmt.Errorf("read the open units of job %s: %w", job, err)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (c *Control) Ingested(ctx context.Context, job, key, etag string) (Ingested
 		return Ingested{}, err
 	}
 	if !m.Continuous {
-		return Ingested{}, fmt.Errorf("job %s is a listed one, which knows units and not keys: spate job report %[1]s names what is not done", job)
+		return Ingested{}, fmt.Errorf("job %s lists its source, and knows units but not keys: spate job report %[1]s names what is not done", job)
 	}
 	in := Ingested{Object: unit.Object{Key: key, ETag: etag}}
 	if etag == "" {
@@ -189,7 +189,7 @@ func (c *Control) Ingested(ctx context.Context, job, key, etag string) (Ingested
 // stat looks up an object in the bucket that the intake takes notifications of.
 func (c *Control) stat(ctx context.Context, key string) (unit.Object, error) {
 	if c.opt.Stat == nil {
-		return unit.Object{}, fmt.Errorf("look at %q: say which ETag is meant", key)
+		return unit.Object{}, fmt.Errorf("look at %q: give its ETag", key)
 	}
 	a, err := c.Intake(ctx, IntakeRequest{})
 	if err != nil {

@@ -63,7 +63,7 @@ func (c *Control) Start(ctx context.Context, job string, o StartOptions) (Starte
 	}
 	var a ListAnswer
 	if err := json.Unmarshal(body, &a); err != nil || a.Job == "" || job != "" && a.Job != job || a.Run < 1 {
-		return Started{}, starting(job, fmt.Errorf("function %s answers %.200q: it is no lister of this version", c.opt.Lister, body))
+		return Started{}, starting(job, fmt.Errorf("function %s answers %.200q: it is not a lister of this version", c.opt.Lister, body))
 	}
 	s := Started{Job: a.Job, Run: a.Run, State: a.State}
 	if s.State == ledger.Listing {

@@ -94,10 +94,10 @@ func TestWhatTheListerAnswersDecides(t *testing.T) {
 		"a crash is asked again":               {refuse: &control.FunctionError{Function: "lister", Message: "exit status 2", Crashed: true}, calls: 5, want: "function lister crashed: exit status 2: its log says more"},
 		"a lack of permission is final":        {refuse: failure.New(failure.Job, failure.Denied, errors.New("allow lambda:InvokeFunction")), calls: 1, want: "allow lambda:InvokeFunction"},
 		"a lost answer is asked again":         {refuse: errAway, calls: 5, want: "connection reset"},
-		"an answer of another kind":            {answer: `{"statusCode":200}`, calls: 1, want: "it is no lister of this version"},
-		"no answer":                            {answer: `null`, calls: 1, want: "it is no lister of this version"},
-		"an answer without a run":              {answer: `{"job":"logs","state":"listing"}`, calls: 1, want: "it is no lister of this version"},
-		"an answer for another job":            {answer: `{"job":"x","run":1,"state":"listing"}`, calls: 1, want: "it is no lister of this version"},
+		"an answer of another kind":            {answer: `{"statusCode":200}`, calls: 1, want: "it is not a lister of this version"},
+		"no answer":                            {answer: `null`, calls: 1, want: "it is not a lister of this version"},
+		"an answer without a run":              {answer: `{"job":"logs","state":"listing"}`, calls: 1, want: "it is not a lister of this version"},
+		"an answer for another job":            {answer: `{"job":"x","run":1,"state":"listing"}`, calls: 1, want: "it is not a lister of this version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (in *Intake) enter(ctx context.Context, m ledger.Meta, ws []*want) (sent in
 		}
 	}
 	failAll(left, failure.Errorf(failure.Transient, failure.RetriesExhausted,
-		"enter %d objects, from %q on: others took some of them each time", len(left), left[0].Key))
+		"enter %d objects, from %q on: other invocations took some of them each time", len(left), left[0].Key))
 	return s.units, nil
 }
 

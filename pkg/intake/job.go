@@ -70,7 +70,7 @@ func usable(m ledger.Meta) error {
 
 func listed(job string, err error) error {
 	return failure.Errorf(failure.Job, failure.Config,
-		"job %s is one that lists, and takes no events: give the pipeline of the events another name: %w", job, err)
+		"job %s lists its source, and takes no events: give the pipeline of the events another name: %w", job, err)
 }
 
 // renew reads the job of m anew, because the ledger says that it moved on.

@@ -50,11 +50,11 @@ func (in *Intake) statOne(ctx context.Context, w *want) {
 		return
 	case w.ETag == "" && w.Version != "" && w.Version != o.Version:
 		w.fail(failure.Errorf(failure.Member, failure.NotFound,
-			"object %q: version %s is not the current one, which alone can be looked up: tell its size and ETag too", w.Key, w.Version))
+			"object %q: version %s is not the current one, and only that can be looked up: give its size and ETag too", w.Key, w.Version))
 		return
 	case o.ETag == "":
 		w.fail(failure.Errorf(failure.Member, failure.UnparsableEvent,
-			"object %q: neither the event nor the store tells an ETag, so its versions cannot be told apart", w.Key))
+			"object %q: neither the event nor the store gives an ETag, so its versions cannot be told apart", w.Key))
 		return
 	}
 	w.replaced = w.ETag != "" && w.ETag != o.ETag

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,7 +100,7 @@ func (w *world) intake(f *fault) *intake.Intake {
 // and returns it as its event announces it.
 func (w *world) put(key, content string, size int) unit.Object {
 	w.t.Helper()
-	o := w.bucket.Put(key, []byte(strings.Repeat(content, size/len(content)+1)[:size]))
+	o := w.bucket.Put(key, bytes.Repeat([]byte(content), size/len(content)+1)[:size])
 	o.LastModified = noon
 	if !w.bucket.Versioned {
 		o.Version = ""
@@ -268,25 +269,25 @@ func (w *world) once(announced ...unit.Object) {
 		id   unit.ObjectID
 		take int
 	}
-	bytes, sizes := map[taken]int64{}, map[taken]int64{}
+	held, sizes := map[taken]int64{}, map[taken]int64{}
 	for _, u := range w.units() {
 		for _, o := range u.Objects {
 			k := taken{o.ID(), o.Take}
 			sizes[k] = o.Size
 			if u.Range != nil {
-				bytes[k] += u.Size()
+				held[k] += u.Size()
 			} else {
-				bytes[k] += o.Size
+				held[k] += o.Size
 			}
 		}
 	}
-	for k, n := range bytes {
+	for k, n := range held {
 		if n != sizes[k] {
 			w.t.Errorf("object %s, take %d: %d of its %d bytes are in units", k.id, k.take, n, sizes[k])
 		}
 	}
 	for _, o := range announced {
-		if _, ok := bytes[taken{o.ID(), 0}]; !ok {
+		if _, ok := held[taken{o.ID(), 0}]; !ok {
 			w.t.Errorf("%q %s is in no unit", o.Key, o.ETag)
 		}
 	}

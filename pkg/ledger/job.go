@@ -31,7 +31,7 @@ var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 // CheckName says what is wrong with a job's name.
 func CheckName(job string) error {
 	if !names.MatchString(job) {
-		return fmt.Errorf("job %q: a name is of 1 to 100 letters, digits, dots, dashes and underscores", job)
+		return fmt.Errorf("job %q: a name has 1 to 100 letters, digits, dots, dashes and underscores", job)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func parsePlace(name string) (place, error) {
 	var sec, nsec int64
 	if _, err := fmt.Sscanf(rest, "%d %d %d %d %q %q", &p.units, &o.Size, &sec, &nsec, &o.ETag, &o.Version); err != nil {
 		return place{}, failure.Errorf(failure.Job, failure.Config,
-			"go on after %q: %w: no lister of this release got there: cancel the job and start it again", name, err)
+			"resume after %q: %w: no lister of this release stopped there: cancel the job and start it again", name, err)
 	}
 	o.LastModified = time.Unix(sec, nsec).UTC()
 	return p, nil

@@ -63,7 +63,7 @@ func (r *run) from(ctx context.Context, name string) error {
 	if p.object != nil {
 		if r.opts.Cut == nil {
 			return failure.Errorf(failure.Job, failure.Fingerprint,
-				"go on within %q: it is cut into ranges, and this configuration cuts nothing: list with the one that the job was started with", p.key)
+				"resume within %q: it is cut into ranges, and this configuration cuts nothing: list with the one that the job was started with", p.key)
 		}
 		if err := r.pack(ctx, *p.object, r.opts.Cut, p.units); err != nil {
 			return err

@@ -129,7 +129,8 @@ func TestJoinedRowsStayWithinTheBudget(t *testing.T) {
 			var most int64
 			s := &watching{limits: limits, at: func(*sink.Block) {
 				time.Sleep(100 * time.Millisecond) // the next block is ready by then, and waits
-				most = max(most, live()-before)
+				// The least of three looks: what goes on beside them leaves garbage.
+				most = max(most, min(live(), live(), live())-before)
 			}}
 			k.config.Sinks = []pipe.NamedSink{{Name: "out", Type: "watch", Sink: s}}
 			p := pipe.New(k.config)

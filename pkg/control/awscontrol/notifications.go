@@ -174,7 +174,7 @@ func same(a, b *s3.GetBucketNotificationConfigurationOutput) bool {
 }
 
 // errOverwritten: somebody else wrote at the same moment.
-var errOverwritten = errors.New("the configuration is not what was written: somebody else changes it: look at it, and try again")
+var errOverwritten = errors.New("the configuration is not what was written: somebody else is changing it: check it, and try again")
 
 // Apply makes the change. The rule is turned on before its events come.
 func (n *Notifications) Apply(ctx context.Context, c *Change) error {

@@ -84,7 +84,7 @@ func check(m feed.Message) error {
 		r, n := utf8.DecodeRune(m.Body[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			return refuse("byte %d of its body is no UTF-8", i)
+			return refuse("byte %d of its body is not UTF-8", i)
 		case r < 0x20 && r != '\t' && r != '\n' && r != '\r', r == 0xFFFE, r == 0xFFFF:
 			return refuse("byte %d of its body begins U+%04X, which a queue refuses: escape it", i, r)
 		}

@@ -114,7 +114,7 @@ func (l *Ledger) open(path string, readOnly bool) (*bolt.DB, error) {
 }
 
 func (l *Ledger) foreign(path string) error {
-	return configf("open state %s: %s is no ledger of this program, or is damaged: use another directory", l.dir, filepath.Base(path))
+	return configf("open state %s: %s is not a ledger of this program, or is damaged: use another directory", l.dir, filepath.Base(path))
 }
 
 // look reads the whole file before anything is written to it: the library

@@ -22,7 +22,7 @@ type codec struct {
 	short   bool // the record ended before its fields did, or is no record
 }
 
-var errRecord = errors.New("a record is not what it should be")
+var errRecord = errors.New("a record is malformed")
 
 // encode writes the fields that pass visits.
 func encode(pass func(*codec)) []byte {

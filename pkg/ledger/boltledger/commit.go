@@ -92,7 +92,7 @@ func (l *Ledger) transact(batch []*call) error {
 		})
 	})
 	if err != nil {
-		return configf("write state %s: %w: what was acked before is safe: free space or mend the disk, then run again", l.dir, err)
+		return configf("write state %s: %w: what was acked before is safe: free space or fix the disk, then run again", l.dir, err)
 	}
 	return nil
 }
