@@ -103,15 +103,15 @@ func failed(r *report.Report, meta ledger.Meta) string {
 	lost := u.Planned - u.Done - u.Dead - u.Missing
 	switch {
 	case u.Missing > 0 && u.Dead > 0:
-		return fmt.Sprintf("%d of %d units are dead, and %d are missing: nobody worked on them, sent again %d times", u.Dead, u.Planned, u.Missing, meta.Resends)
+		return fmt.Sprintf("%d of %d units are dead, and %d are missing: no reader worked on them, re-sent %d times", u.Dead, u.Planned, u.Missing, meta.Resends)
 	case u.Missing > 0:
-		return fmt.Sprintf("%d of %d units are missing: nobody worked on them, sent again %d times", u.Missing, u.Planned, meta.Resends)
+		return fmt.Sprintf("%d of %d units are missing: no reader worked on them, re-sent %d times", u.Missing, u.Planned, meta.Resends)
 	case u.Dead > 0:
 		return fmt.Sprintf("%d of %d units are dead", u.Dead, u.Planned)
 	case lost != 0:
 		return fmt.Sprintf("the ledger holds %d of %d planned units: items were removed from it, or added; start the job again", u.Planned-lost, u.Planned)
 	default:
-		return "units that were missing when it was given up are done since: a redrive completes it"
+		return "units that were missing when it failed are done since: a redrive completes it"
 	}
 }
 

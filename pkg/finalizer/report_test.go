@@ -99,9 +99,9 @@ func TestWhyAJobFailed(t *testing.T) {
 		set        func(*world)
 	}{
 		{"dead ones", "1 of 3 units are dead", func(w *world) { w.dead("j", "a"); w.done("j", "b", "c") }},
-		{"missing ones", "1 of 3 units are missing: nobody worked on them, sent again 0 times", func(w *world) { w.done("j", "a", "b") }},
-		{"both", "1 of 3 units are dead, and 2 are missing: nobody worked on them, sent again 0 times", func(w *world) { w.dead("j", "a") }},
-		{"neither any more", "units that were missing when it was given up are done since: a redrive completes it", func(w *world) { w.done("j", "a", "b", "c") }},
+		{"missing ones", "1 of 3 units are missing: no reader worked on them, re-sent 0 times", func(w *world) { w.done("j", "a", "b") }},
+		{"both", "1 of 3 units are dead, and 2 are missing: no reader worked on them, re-sent 0 times", func(w *world) { w.dead("j", "a") }},
+		{"neither any more", "units that were missing when it failed are done since: a redrive completes it", func(w *world) { w.done("j", "a", "b", "c") }},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			w := newWorld(t)

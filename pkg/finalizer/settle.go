@@ -122,7 +122,7 @@ func (l *look) overtaken(ctx context.Context) (bool, error) {
 }
 
 // crashed is the detail of a unit that crashed.
-const crashed = "its last delivery ended with no word of the reader: out of memory or time, or its process was killed"
+const crashed = "its last delivery ended without word from the reader: out of memory or time, or its process was killed"
 
 // giveUp marks a unit dead that nobody works on. It uses the serial that was
 // read: a reader that has woken since keeps its unit.
@@ -169,7 +169,7 @@ func (l *look) resend(ctx context.Context, waiting int) error {
 	if err != nil {
 		return fmt.Errorf("ask for a re-send of job %s: %w", l.meta.Job, err)
 	}
-	l.opt.Log.Warn("nobody works on the run: its open units are sent again",
+	l.opt.Log.Warn("no reader works on the run: its open units are sent again",
 		"job", l.meta.Job, "run", l.meta.Run, "units", waiting, "resends", l.meta.Resends+1)
 	meta, err := read(ctx, l.ledger, l.meta.Job)
 	if err != nil || !same(meta, l.meta) || meta.Halt != nil {

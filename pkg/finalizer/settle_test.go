@@ -30,7 +30,7 @@ func TestSettling(t *testing.T) {
 		w.wantState("j", ledger.Running)
 		w.ticks(1)
 		r := w.ended("j", ledger.Failed)
-		if r.Units.Missing != 2 || r.Missing[1].Key != "key-c" || r.Missing[1].Reason != failure.Missing || !strings.Contains(r.Reason, "sent again 3 times") {
+		if r.Units.Missing != 2 || r.Missing[1].Key != "key-c" || r.Missing[1].Reason != failure.Missing || !strings.Contains(r.Reason, "re-sent 3 times") {
 			t.Errorf("%s: %+v", r.Reason, r.Missing)
 		}
 		w.wantOut("")

@@ -55,7 +55,7 @@ func (l *look) stale(ctx context.Context) error {
 		err = fmt.Errorf("settle open units of job %s: %w", l.meta.Job, err)
 	}
 	if r.sent > 0 {
-		l.opt.Log.Warn("nobody works on these units: they are sent again", "job", l.meta.Job, "run", l.meta.Run, "units", r.sent)
+		l.opt.Log.Warn("no reader works on these units: they are sent again", "job", l.meta.Job, "run", l.meta.Run, "units", r.sent)
 	}
 	return errors.Join(append(r.unread, err)...)
 }
@@ -81,7 +81,7 @@ func (r *repeats) settle(ctx context.Context, i ledger.Item) error {
 	case i.Last:
 		return r.giveUp(ctx, i, failure.Crashed, crashed)
 	case i.Repeats >= r.opt.Resends:
-		return r.giveUp(ctx, i, failure.Missing, fmt.Sprintf("nobody worked on it, sent again %d times", i.Repeats))
+		return r.giveUp(ctx, i, failure.Missing, fmt.Sprintf("no reader worked on it, re-sent %d times", i.Repeats))
 	}
 	body, err := r.ledger.Body(ctx, r.ref(i.ID))
 	if err != nil {

@@ -63,7 +63,7 @@ func (s *Shared) turn(ctx context.Context, job string, others bool) error {
 	}
 	err := s.visit(ctx, job)
 	if err != nil {
-		s.opt.Log.Error("job not looked after", "job", job, "error", err)
+		s.opt.Log.Error("job not checked", "job", job, "error", err)
 	}
 	return err
 }

@@ -244,7 +244,7 @@ func TestObjectsThatOthersTakeEachTimeComeAgain(t *testing.T) {
 	o := &others{actor: calm}
 	in := intake.New(o, calm, calm, w.opts)
 	failed := w.handle(in, 10)
-	if len(failed) != 1 || !failure.Is(failed[0].Err, failure.Transient) || !strings.Contains(failed[0].Err.Error(), "others took some") {
+	if len(failed) != 1 || !failure.Is(failed[0].Err, failure.Transient) || !strings.Contains(failed[0].Err.Error(), "other invocations took some") {
 		t.Fatalf("failed %v", failed)
 	}
 	w.drain()

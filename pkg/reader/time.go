@@ -70,7 +70,7 @@ func (a *attempt) within(ctx context.Context, read func(context.Context) (pipe.R
 		return res, nil
 	}
 	return res, failure.Errorf(failure.Unit, failure.Deadline,
-		"%w after %v without the end of a segment: give the reader more time or memory, or make units smaller: %w",
+		"%w after %v without finishing a segment: give the reader more time or memory, or make units smaller: %w",
 		errOutOfTime, time.Since(a.began).Round(time.Millisecond), err)
 }
 
