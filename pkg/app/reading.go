@@ -99,22 +99,22 @@ type bucket struct {
 	source object.Opener
 }
 
-// Rest implements [reader.Pipe].
-func (b *buckets) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
+// ReadUnit implements [reader.Pipe].
+func (b *buckets) ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
 	p, err := b.of(ctx, r.Unit.Bucket)
 	if err != nil {
 		return pipe.Result{}, err
 	}
-	return p.Rest(ctx, r, known, found)
+	return p.ReadUnit(ctx, r, known, found)
 }
 
-// Member implements [reader.Pipe].
-func (b *buckets) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
+// ReadMember implements [reader.Pipe].
+func (b *buckets) ReadMember(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
 	p, err := b.of(ctx, r.Unit.Bucket)
 	if err != nil {
 		return pipe.Result{}, err
 	}
-	return p.Member(ctx, r, f)
+	return p.ReadMember(ctx, r, f)
 }
 
 // stat looks up the current version of an object.

@@ -172,13 +172,13 @@ func TestPlainLinesGoOnAtTheByteAndTheRestFromTheBeginning(t *testing.T) {
 			r := whole(u)
 			r.Until = time.Unix(0, 0)
 			p := k.pipe(capturesink.Options{})
-			res, err := p.Rest(t.Context(), r, nil, k.found)
+			res, err := p.ReadUnit(t.Context(), r, nil, k.found)
 			if err != nil || res.Cursor == nil || direct != (res.Cursor.Offset >= segment.Bytes) {
 				t.Fatalf("paused at %+v, %v", res.Cursor, err)
 			}
 			n := len(k.bucket.Requests())
 			r.From = res.Cursor
-			if _, err := p.Rest(t.Context(), r, nil, k.found); err != nil {
+			if _, err := p.ReadUnit(t.Context(), r, nil, k.found); err != nil {
 				t.Fatal(err)
 			}
 			first := slices.MinFunc(k.bucket.Requests()[n:], func(a, b memobject.Request) int { return cmp.Compare(a.Off, b.Off) })
@@ -202,13 +202,13 @@ func TestAMemberThatIsGoneWhenItGoesOnLosesNothingThatWasAcked(t *testing.T) {
 		r := whole(u)
 		r.Until = time.Unix(0, 0)
 		p := k.pipe(capturesink.Options{})
-		res, err := p.Rest(t.Context(), r, nil, k.found)
+		res, err := p.ReadUnit(t.Context(), r, nil, k.found)
 		if err != nil || res.Cursor == nil {
 			t.Fatalf("%+v, %v", res, err)
 		}
 		k.bucket.Delete(name)
 		r.From = res.Cursor
-		if _, err := p.Rest(t.Context(), r, nil, k.found); err != nil {
+		if _, err := p.ReadUnit(t.Context(), r, nil, k.found); err != nil {
 			t.Fatal(err)
 		}
 		if len(k.faults) != 1 || k.faults[0].Record != res.Cursor.Record || k.faults[0].Framed != res.Cursor.Record {
@@ -235,7 +235,7 @@ func TestTheFirstSegmentThatIsAckedIsToldOnce(t *testing.T) {
 			r := whole(u)
 			p := k.pipe(capturesink.Options{Script: c.script})
 			r.Acked = func() { told <- len(k.sink.Calls()) }
-			_, err := p.Rest(t.Context(), r, nil, k.found)
+			_, err := p.ReadUnit(t.Context(), r, nil, k.found)
 			if (err != nil) != (c.script != nil) || len(told) != c.told {
 				t.Fatalf("told %d times, %v", len(told), err)
 			}
@@ -253,7 +253,7 @@ func TestAReadingInTimeDoesNotPause(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 7500, 4000)))
 	r := whole(u)
 	r.Until = time.Now().Add(time.Hour)
-	res, err := k.pipe(capturesink.Options{}).Rest(t.Context(), r, nil, k.found)
+	res, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), r, nil, k.found)
 	if err != nil || res.Cursor != nil || res.Counts.In != 7500 {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -273,7 +273,7 @@ func TestAStopTellsUpToWhereAllIsAcked(t *testing.T) {
 		return b
 	}
 	p := k.pipe(capturesink.Options{})
-	res, err := p.Rest(ctx, whole(u), nil, k.found)
+	res, err := p.ReadUnit(ctx, whole(u), nil, k.found)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -302,7 +302,7 @@ func TestNothingIsAskedForWhereNothingIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := whole(c.unit)
 			r.From = &c.cursor
-			res, err := k.pipe(capturesink.Options{}).Rest(t.Context(), r, c.known, k.found)
+			res, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), r, c.known, k.found)
 			if err != nil || res.Cursor != nil || res.Counts.In != 0 || len(k.bucket.Requests()) > 0 || len(k.faults) > 0 {
 				t.Errorf("%+v, %v, requests %v, faults %+v", res, err, k.bucket.Requests(), k.faults)
 			}
@@ -317,12 +317,12 @@ func TestAGroupWithoutRecordsEndsAtAPlaceToo(t *testing.T) {
 	r := whole(u)
 	r.Until = time.Unix(0, 0)
 	p := k.pipe(capturesink.Options{})
-	res, err := p.Rest(t.Context(), r, nil, k.found)
+	res, err := p.ReadUnit(t.Context(), r, nil, k.found)
 	if err != nil || res.Cursor == nil || *res.Cursor != (unit.Cursor{Member: 1}) || len(k.sink.Calls()) > 0 {
 		t.Fatalf("%+v, %v", res.Cursor, err)
 	}
 	r.From = res.Cursor
-	if res, err = p.Rest(t.Context(), r, nil, k.found); err != nil || res.Cursor != nil || res.Counts.In != 10 {
+	if res, err = p.ReadUnit(t.Context(), r, nil, k.found); err != nil || res.Cursor != nil || res.Counts.In != 10 {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -334,7 +334,7 @@ func TestRecordsThatArePassedOverAreNotOfTheLimit(t *testing.T) {
 	u := k.unit(k.bucket.Put("a.gz", zipped(t, lines("a", 100, 50))))
 	r := whole(u)
 	r.From = &unit.Cursor{Segment: 1, Record: 70}
-	res, err := k.pipe(capturesink.Options{}).Rest(t.Context(), r, nil, k.found)
+	res, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), r, nil, k.found)
 	if want := firstLines(lines("a", 100, 50), 90)[len(firstLines(lines("a", 100, 50), 70)):]; err != nil || res.Counts.In != 20 || !bytes.Equal(k.sink.Bytes(), want) {
 		t.Errorf("%+v, %v", res, err)
 	}

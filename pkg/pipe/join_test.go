@@ -191,7 +191,7 @@ func TestSmallUnitsAreReadSideBySideUnderTheFloorOfALargeOne(t *testing.T) {
 	for i := range together {
 		u := k.unit(k.bucket.Put(fmt.Sprint("a", i), lines("a", 1500, 4000)))
 		wg.Go(func() {
-			if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
+			if _, err := p.ReadUnit(t.Context(), whole(u), nil, nil); err != nil {
 				t.Errorf("rest: %v", err)
 			}
 		})
@@ -213,7 +213,7 @@ func TestUnitsThatOutgrowTheMemoryTogetherAllEnd(t *testing.T) {
 			for i := range units {
 				u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), lines(fmt.Sprint("u", i), rows, 4000)))
 				wg.Go(func() {
-					if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
+					if _, err := p.ReadUnit(t.Context(), whole(u), nil, nil); err != nil {
 						t.Errorf("rest: %v", err)
 					}
 				})
@@ -273,7 +273,7 @@ func TestTheFloorHoldsAllThatIsJoined(t *testing.T) {
 	k := newKit(t)
 	u := k.unit(k.bucket.Put("a", lines("a", 18_000, 4000)))
 	k.config.Budget = budget.New(eight - 9<<20)
-	_, err := k.pipe(joining(8)).Rest(t.Context(), whole(u), nil, k.found)
+	_, err := k.pipe(joining(8)).ReadUnit(t.Context(), whole(u), nil, k.found)
 	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.TooLarge {
 		t.Errorf("under less than the floor: %v", err)
 	}
@@ -287,13 +287,13 @@ func TestNoTwoBlocksHaveOnePlaceWhenTheNumberOfSegmentsChanges(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", bytes.Repeat(row, 128*5)))
 	r := whole(u)
 	r.Until = time.Unix(0, 0)
-	res, err := k.pipe(joining(1)).Rest(t.Context(), r, nil, k.found)
+	res, err := k.pipe(joining(1)).ReadUnit(t.Context(), r, nil, k.found)
 	if err != nil || res.Cursor == nil || res.Cursor.Segment != 1 {
 		t.Fatalf("%+v, %v", res.Cursor, err)
 	}
 	first := k.tokens()
 	r.From = res.Cursor
-	res, err = k.pipe(joining(2)).Rest(t.Context(), r, nil, k.found)
+	res, err = k.pipe(joining(2)).ReadUnit(t.Context(), r, nil, k.found)
 	if err != nil || res.Cursor == nil || res.Cursor.Segment != 2 {
 		t.Fatalf("%+v, %v", res.Cursor, err)
 	}
@@ -312,7 +312,7 @@ func TestAllSinksHaveAckedRowsWhenItIsTold(t *testing.T) {
 	r := whole(u)
 	told := make(chan int, 9)
 	r.Acked = func() { told <- len(written(slow)) }
-	if _, err := p.Rest(t.Context(), r, nil, k.found); err != nil || len(told) != 1 {
+	if _, err := p.ReadUnit(t.Context(), r, nil, k.found); err != nil || len(told) != 1 {
 		t.Fatalf("told %d times, %v", len(told), err)
 	}
 	if n := <-told; n != 1 {

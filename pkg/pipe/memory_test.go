@@ -61,7 +61,7 @@ func TestAWindowOverTheFloorIsWaitedForWithNothingHeld(t *testing.T) {
 	for i := range n {
 		u := k.unit(k.bucket.Put(strings.Repeat("z", i+1), z))
 		wg.Go(func() {
-			if _, err := p.Rest(t.Context(), whole(u), nil, nil); err != nil {
+			if _, err := p.ReadUnit(t.Context(), whole(u), nil, nil); err != nil {
 				t.Errorf("rest: %v", err)
 			}
 		})
@@ -104,7 +104,7 @@ func TestRowsOverTheFloorGrowItAndOverTheBudgetFailTheUnit(t *testing.T) {
 		t.Errorf("%d rows", got)
 	}
 	k.config.Budget = budget.New(40 << 20)
-	_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), whole(u), nil, k.found)
+	_, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), whole(u), nil, k.found)
 	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.TooLarge {
 		t.Errorf("got %v, want the unit to be too_large", err)
 	}
@@ -114,7 +114,7 @@ func TestAFloorThatCannotFitIsRefused(t *testing.T) {
 	k := newKit(t)
 	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)))
 	k.config.Budget = budget.New(8 << 20)
-	_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), whole(u), nil, k.found)
+	_, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), whole(u), nil, k.found)
 	if _, reason := failure.Of(err); reason != failure.TooLarge || !strings.Contains(err.Error(), "pipeline.memory") {
 		t.Errorf("got %v, want too_large that says what to raise", err)
 	}
@@ -148,7 +148,7 @@ func TestAPanicOfAWorkerLeavesNothingHeld(t *testing.T) {
 				t.Error("the panic was swallowed: the reader would take the unit for read")
 			}
 		}()
-		_, _ = p.Rest(t.Context(), whole(u), nil, k.found)
+		_, _ = p.ReadUnit(t.Context(), whole(u), nil, k.found)
 	}()
 	if k.bucket.OpenBodies() > 0 {
 		t.Error("a body was left open")

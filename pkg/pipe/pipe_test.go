@@ -62,7 +62,7 @@ func (k *kit) found(_ context.Context, f unit.Fault) error {
 
 func (k *kit) rest(p *pipe.Pipe, u *unit.Unit, known ...unit.Fault) unit.Counts {
 	k.t.Helper()
-	res, err := p.Rest(k.t.Context(), whole(u), known, k.found)
+	res, err := p.ReadUnit(k.t.Context(), whole(u), known, k.found)
 	if err != nil || res.Cursor != nil {
 		k.t.Fatalf("rest: %v, %+v", err, res.Cursor)
 	}
@@ -310,7 +310,7 @@ func TestAFaultIsRecordedBeforeAnyLaterBlock(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)), k.bucket.Put("b", []byte("BZh91AY&SY and more of it")), k.bucket.Put("c", lines("c", 10, 50)))
 	p := k.pipe(capturesink.Options{})
 	stop := errors.New("the ledger is away")
-	_, err := p.Rest(t.Context(), whole(u), nil, func(context.Context, unit.Fault) error {
+	_, err := p.ReadUnit(t.Context(), whole(u), nil, func(context.Context, unit.Fault) error {
 		if n := len(k.sink.Calls()); n > 0 {
 			t.Errorf("%d calls of the sink came before the fault was recorded", n)
 		}
@@ -330,7 +330,7 @@ func TestAFaultyMemberIsReadFromItsRecordAsItsOwnSeries(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 10, 50)), k.bucket.Put("b", data))
 	p := k.pipe(capturesink.Options{})
 	f := unit.Fault{Member: 1, Record: 777, Framed: 777}
-	res, err := p.Member(t.Context(), whole(u), f)
+	res, err := p.ReadMember(t.Context(), whole(u), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestAMemberOfWhichNothingDecodesIsOfAnotherFormat(t *testing.T) {
 	if again.Counts != counts.Counts || len(k.faults) > 0 {
 		t.Errorf("the repeat: %+v, %+v", again.Counts, k.faults)
 	}
-	if _, err := k.pipe(capturesink.Options{}).Member(t.Context(), whole(u), f); !failure.Is(err, failure.Member) {
+	if _, err := k.pipe(capturesink.Options{}).ReadMember(t.Context(), whole(u), f); !failure.Is(err, failure.Member) {
 		t.Errorf("its own series: got %v, want it to be bad still", err)
 	}
 }
@@ -407,7 +407,7 @@ func TestAStoreThatStaysAwayFailsTheUnitAndMarksNoMember(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := k.pipe(capturesink.Options{}).Rest(ctx, whole(u), nil, k.found)
+	_, err := k.pipe(capturesink.Options{}).ReadUnit(ctx, whole(u), nil, k.found)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the context's end", err)
 	}
@@ -426,7 +426,7 @@ func TestADeniedStoreIsNamedOnceAndMarksNoMember(t *testing.T) {
 		k.bucket.Hook = func(op memobject.Op, key string, _ int64) error {
 			return failure.Errorf(failure.Job, failure.Denied, "get %s: denied", key)
 		}
-		_, err := k.pipe(capturesink.Options{}).Rest(t.Context(), whole(u), nil, k.found)
+		_, err := k.pipe(capturesink.Options{}).ReadUnit(t.Context(), whole(u), nil, k.found)
 		if scope, _ := failure.Of(err); scope != failure.Job || len(k.faults) > 0 {
 			t.Errorf("got %v, faults %+v", err, k.faults)
 		}
@@ -446,7 +446,7 @@ func TestAPanicOfASinkFailsTheUnit(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 100_000, 300)))
 	k.pipe(capturesink.Options{})
 	k.config.Sinks[0].Sink = failing{k.sink}
-	_, err := pipe.New(k.config).Rest(t.Context(), whole(u), nil, k.found)
+	_, err := pipe.New(k.config).ReadUnit(t.Context(), whole(u), nil, k.found)
 	if scope, reason := failure.Of(err); scope != failure.Unit || reason != failure.Operator {
 		t.Errorf("got %v", err)
 	}
@@ -460,7 +460,7 @@ func TestASinksErrorEndsTheSeriesUncommitted(t *testing.T) {
 	u := k.unit(k.bucket.Put("a", lines("a", 100_000, 300)))
 	for n := range 5 {
 		p := k.pipe(capturesink.Options{Script: capturesink.Once(n, capturesink.Refused)})
-		_, err := p.Rest(t.Context(), whole(u), nil, k.found)
+		_, err := p.ReadUnit(t.Context(), whole(u), nil, k.found)
 		if _, reason := failure.Of(err); reason != failure.SinkRejected {
 			t.Errorf("call %d refused: got %v", n+1, err)
 		}

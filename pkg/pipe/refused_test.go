@@ -137,7 +137,7 @@ func inParts(t *testing.T, p *pipe.Pipe, u *unit.Unit, until time.Time) (c unit.
 	r := whole(u)
 	r.Until = until
 	for {
-		res, err := p.Rest(t.Context(), r, nil, nil)
+		res, err := p.ReadUnit(t.Context(), r, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestNoPlaceIsBehindARefusedRowWithoutItsLine(t *testing.T) {
 		k.pipe(capturesink.Options{Script: capturesink.After(n, capturesink.Down)}, nil)
 		k.sink = capturesink.New(capturesink.Options{Violation: t.Errorf, Refuses: refusing("bad")})
 		k.config.Sinks[0].Sink = k.sink
-		res, err := pipe.New(k.config).Rest(t.Context(), whole(u), nil, k.found)
+		res, err := pipe.New(k.config).ReadUnit(t.Context(), whole(u), nil, k.found)
 		if n < 3 && !failure.Is(err, failure.Job) || len(k.sink.Committed()) > 0 && n < 3 {
 			t.Fatalf("rejects that are down from call %d on: %v, committed %v", n+1, err, k.sink.Committed())
 		}
@@ -311,7 +311,7 @@ func TestAnAnswerThatIsNoVerdictOnRowsFailsTheUnit(t *testing.T) {
 			u := k.unit(k.bucket.Put("a", lines("a", 10, 50)))
 			k.pipe(capturesink.Options{})
 			k.config.Sinks[0].Sink = scripted{k.sink, c.limits, c.err}
-			_, err := pipe.New(k.config).Rest(t.Context(), whole(u), nil, k.found)
+			_, err := pipe.New(k.config).ReadUnit(t.Context(), whole(u), nil, k.found)
 			if scope, _ := failure.Of(err); err == nil || scope != c.scope || len(k.sink.Committed()) > 0 {
 				t.Errorf("got %v", err)
 			}
@@ -334,7 +334,7 @@ func TestAChainThatDoesNotTraceRowsFailsTheUnitOnlyWhereOneIsRefused(t *testing.
 		k.config.Chain = func() chain.Worker { return untraced{chain.Raw("\n")()} }
 		data, _ := marked("a", 10, 10)
 		u := k.unit(k.bucket.Put("a", data))
-		_, err := k.pipe(capturesink.Options{Refuses: refusing(mark)}).Rest(t.Context(), whole(u), nil, k.found)
+		_, err := k.pipe(capturesink.Options{Refuses: refusing(mark)}).ReadUnit(t.Context(), whole(u), nil, k.found)
 		if _, reason := failure.Of(err); (err == nil) != good || err != nil && (reason != failure.SinkRejected || !strings.Contains(err.Error(), "trace")) {
 			t.Errorf("rows with %s refused: %v", mark, err)
 		}

@@ -123,7 +123,7 @@ func TestEveryRefusedRecordIsWrittenInOrderAndAgainTheSame(t *testing.T) {
 	for _, o := range []capturesink.Options{{}, {Script: capturesink.Once(2, capturesink.Refused)}} {
 		p := k.pipe(o, nil)
 		if o.Script != nil {
-			if _, err := p.Rest(t.Context(), whole(u), nil, k.found); err == nil {
+			if _, err := p.ReadUnit(t.Context(), whole(u), nil, k.found); err == nil {
 				t.Fatal("a refused block of rejects passes")
 			}
 		}

@@ -169,7 +169,7 @@ func (r *run) member(ctx context.Context, m member) error {
 		if wrong {
 			f.Record = 0
 			err = failure.Errorf(failure.Member, failure.Undecodable,
-				"%s: none of its %d records decodes: is it the format that the pipeline decodes?", r.key(m), n)
+				"%s: none of its %d records decodes: does decode name its format?", r.key(m), n)
 		}
 		if wrong || m.void {
 			r.out.Counts = c.without

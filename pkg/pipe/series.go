@@ -66,10 +66,10 @@ type member struct {
 
 const noLimit = -1
 
-// Rest reads a unit as series 0, its known faulty members only as far as their
+// ReadUnit reads a unit as series 0, its known faulty members only as far as their
 // faults say. A member that proves bad is passed to found, and the others are
 // delivered all the same.
-func (p *Pipe) Rest(ctx context.Context, r Reading, known []unit.Fault,
+func (p *Pipe) ReadUnit(ctx context.Context, r Reading, known []unit.Fault,
 	found func(context.Context, unit.Fault) error,
 ) (Result, error) {
 	s := series{Reading: r, found: found}
@@ -86,9 +86,9 @@ func (p *Pipe) Rest(ctx context.Context, r Reading, known []unit.Fault,
 	return p.admit(ctx, s)
 }
 
-// Member reads a faulty member from where it was left, as a series of its own.
+// ReadMember reads a faulty member from where it was left, as a series of its own.
 // An error with scope failure.Member says that it is still bad.
-func (p *Pipe) Member(ctx context.Context, r Reading, f unit.Fault) (Result, error) {
+func (p *Pipe) ReadMember(ctx context.Context, r Reading, f unit.Fault) (Result, error) {
 	s := series{Reading: r, number: f.Member + 1}
 	s.add(member{ordinal: f.Member, skip: f.Record, limit: noLimit})
 	return p.admit(ctx, s)

@@ -94,9 +94,9 @@ func (s *stretch) call(until time.Time, fail int, forget bool) {
 	var res pipe.Result
 	var err error
 	if s.member != nil {
-		res, err = s.pipe.Member(s.t.Context(), r, *s.member)
+		res, err = s.pipe.ReadMember(s.t.Context(), r, *s.member)
 	} else {
-		res, err = s.pipe.Rest(s.t.Context(), r, slices.Clone(s.known), func(_ context.Context, f unit.Fault) error {
+		res, err = s.pipe.ReadUnit(s.t.Context(), r, slices.Clone(s.known), func(_ context.Context, f unit.Fault) error {
 			s.known = append(slices.DeleteFunc(s.known, func(k unit.Fault) bool { return k.Member == f.Member }), f)
 			return nil
 		})

@@ -42,7 +42,7 @@ func TestUnitsThatBeganFirstEndFirst(t *testing.T) {
 		for i := range 4 {
 			u := k.unit(k.bucket.Put(fmt.Sprint(i), lines("a", 20_000, 50)))
 			go func() {
-				if _, err := p.Rest(t.Context(), whole(u), nil, k.found); err != nil {
+				if _, err := p.ReadUnit(t.Context(), whole(u), nil, k.found); err != nil {
 					t.Errorf("rest: %v", err)
 				}
 			}()
@@ -70,7 +70,7 @@ func TestWhoGivesUpWaitingForAThreadTakesNone(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
 			go func() {
 				defer cancel()
-				if _, err := p.Rest(ctx, whole(u), nil, k.found); err != nil && (ctx.Err() == nil || failure.Marked(err)) {
+				if _, err := p.ReadUnit(ctx, whole(u), nil, k.found); err != nil && (ctx.Err() == nil || failure.Marked(err)) {
 					t.Errorf("rest: %v", err)
 				}
 			}()

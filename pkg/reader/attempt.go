@@ -129,7 +129,7 @@ func (a *attempt) work(ctx context.Context) (err error) {
 // members.
 func (a *attempt) rest(ctx context.Context) error {
 	res, err := a.within(ctx, func(ctx context.Context) (pipe.Result, error) {
-		return a.pipe.Rest(ctx, a.reading(ctx, 0), a.item.Faults, a.found)
+		return a.pipe.ReadUnit(ctx, a.reading(ctx, 0), a.item.Faults, a.found)
 	})
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (a *attempt) members(ctx context.Context) error {
 			return a.pause(ctx, begin)
 		}
 		res, err := a.within(ctx, func(ctx context.Context) (pipe.Result, error) {
-			return a.pipe.Member(ctx, a.reading(ctx, f.Member+1), f)
+			return a.pipe.ReadMember(ctx, a.reading(ctx, f.Member+1), f)
 		})
 		if failure.Is(err, failure.Member) { // still bad; the next one may not be
 			if err := a.still(ctx, f, err); err != nil {

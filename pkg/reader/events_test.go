@@ -194,8 +194,8 @@ func (e *events) write(o unit.Object) error {
 	return e.step("write "+o.Key, func() error { e.rows[o.Key+" "+o.ETag] = true; return nil })
 }
 
-// Rest implements reader.Pipe.
-func (e *events) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (res pipe.Result, err error) {
+// ReadUnit implements reader.Pipe.
+func (e *events) ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (res pipe.Result, err error) {
 	for m, o := range r.Unit.Objects {
 		if slices.ContainsFunc(known, func(f unit.Fault) bool { return f.Member == m }) {
 			continue
@@ -215,8 +215,8 @@ func (e *events) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, f
 	return res, nil
 }
 
-// Member implements reader.Pipe.
-func (e *events) Member(_ context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
+// ReadMember implements reader.Pipe.
+func (e *events) ReadMember(_ context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
 	o := r.Unit.Objects[f.Member]
 	e.read = append(e.read, o.Key)
 	if err := e.wrong(o); err != nil {

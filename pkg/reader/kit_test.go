@@ -44,7 +44,7 @@ func (p *script) result(r pipe.Reading, n int64) pipe.Result {
 	return res
 }
 
-func (p *script) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
+func (p *script) ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
 	p.read = append(p.read, "rest")
 	if p.rest != nil {
 		if err := p.rest(ctx, known, found); err != nil {
@@ -54,7 +54,7 @@ func (p *script) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, f
 	return p.result(r, 10), nil
 }
 
-func (p *script) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
+func (p *script) ReadMember(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error) {
 	p.read = append(p.read, r.Unit.Objects[f.Member].Key)
 	if p.member != nil {
 		if err := p.member(ctx, f); err != nil {

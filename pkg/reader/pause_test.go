@@ -241,9 +241,9 @@ func rowsOf(t *testing.T, objects []unit.Object, b *memobject.Bucket, limited bo
 // past is a pipe whose time is always up.
 type past struct{ *pipe.Pipe }
 
-func (p past) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
+func (p past) ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (pipe.Result, error) {
 	r.Until = r.Until.AddDate(1, 0, 0)
-	return p.Pipe.Rest(ctx, r, known, found)
+	return p.Pipe.ReadUnit(ctx, r, known, found)
 }
 
 // INV-1, INV-3.

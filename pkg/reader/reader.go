@@ -24,13 +24,13 @@ import (
 
 // Pipe reads a unit's bytes into the sinks; *pipe.Pipe implements it.
 type Pipe interface {
-	// Rest reads everything but the members that are known to be faulty, and calls
+	// ReadUnit reads everything but the members that are known to be faulty, and calls
 	// found for each further one that proves so.
-	Rest(ctx context.Context, r pipe.Reading, known []unit.Fault,
+	ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault,
 		found func(context.Context, unit.Fault) error) (pipe.Result, error)
-	// Member reads one faulty member from its faulty record on. failure.Member: it
+	// ReadMember reads one faulty member from its faulty record on. failure.Member: it
 	// is still bad.
-	Member(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error)
+	ReadMember(ctx context.Context, r pipe.Reading, f unit.Fault) (pipe.Result, error)
 }
 
 // Options tune a Reader. The zero value is usable.

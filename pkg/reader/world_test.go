@@ -234,8 +234,8 @@ func (w *world) fails(member int) int {
 	return w.bad(member)
 }
 
-// Rest implements reader.Pipe.
-func (w *world) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (res pipe.Result, err error) {
+// ReadUnit implements reader.Pipe.
+func (w *world) ReadUnit(ctx context.Context, r pipe.Reading, known []unit.Fault, found func(context.Context, unit.Fault) error) (res pipe.Result, err error) {
 	from := 0
 	if r.From != nil {
 		from = r.From.Member
@@ -264,8 +264,8 @@ func (w *world) Rest(ctx context.Context, r pipe.Reading, known []unit.Fault, fo
 	return res, nil
 }
 
-// Member implements reader.Pipe.
-func (w *world) Member(ctx context.Context, r pipe.Reading, f unit.Fault) (res pipe.Result, err error) {
+// ReadMember implements reader.Pipe.
+func (w *world) ReadMember(ctx context.Context, r pipe.Reading, f unit.Fault) (res pipe.Result, err error) {
 	if w.fails(f.Member) < 2 {
 		return res, failure.Errorf(failure.Member, failure.Undecodable, "%s: broken still", r.Unit.Objects[f.Member].Key)
 	}
