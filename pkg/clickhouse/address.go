@@ -10,7 +10,7 @@ import (
 // uuid is UUID: two words, each the lowest byte first.
 type uuid struct{ refuses }
 
-var errUUID = errors.New("it is no UUID: want 01234567-89ab-cdef-0123-456789abcdef")
+var errUUID = errors.New("it is not a UUID: want 01234567-89ab-cdef-0123-456789abcdef")
 
 func (uuid) text(dst, s []byte) ([]byte, error) {
 	var compact [32]byte
@@ -58,8 +58,8 @@ func (uuid) render(dst, b []byte) (out, rest []byte) {
 type ipv4 struct{ refuses }
 
 var (
-	errIPv4 = errors.New("it is no IPv4 address")
-	errIPv6 = errors.New("it is no IPv6 address")
+	errIPv4 = errors.New("it is not an IPv4 address")
+	errIPv6 = errors.New("it is not an IPv6 address")
 )
 
 func (c ipv4) text(dst, s []byte) ([]byte, error) {

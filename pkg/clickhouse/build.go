@@ -11,14 +11,14 @@ import (
 // unsupported are the types that no row can be made for, and why.
 var unsupported = map[string]string{
 	"AggregateFunction": "it holds states of an aggregation, not values: insert into a table of ENGINE = Null and fill this one by a materialized view with the -State functions",
-	"Dynamic":           "rows have no type for each value: use JSON, or a column of one type",
-	"Variant":           "rows have no type for each value: use JSON, or a column of one type",
+	"Dynamic":           "rows do not carry a type for each value: use JSON, or a column of one type",
+	"Variant":           "rows do not carry a type for each value: use JSON, or a column of one type",
 	"Geometry":          "it is a Variant: use the one of the geometric types that it holds",
 	"QBit":              "use Array(Float32) and cast it in a materialized view",
-	"Object":            "it is gone from the server: use JSON",
+	"Object":            "ClickHouse has removed it: use JSON",
 	"BFloat16":          "use Float32",
 	"Nothing":           "it has no values",
-	"Interval":          "it is no type of a column",
+	"Interval":          "it is not a column type",
 }
 
 // builder makes types of nodes. Times without a zone are in zone.

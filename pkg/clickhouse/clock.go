@@ -13,7 +13,7 @@ type clock struct {
 	width, precision int
 }
 
-var errClock = errors.New("it is no time: want 15:04:05, from -999:59:59 to 999:59:59, or seconds")
+var errClock = errors.New("it is not a time: want 15:04:05, from -999:59:59 to 999:59:59, or seconds")
 
 func time64(n *node) (*Type, error) {
 	precision, rest, err := n.precision()

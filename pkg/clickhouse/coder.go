@@ -34,7 +34,7 @@ var (
 	errIsNull    = errors.New("it is null, and the column is not Nullable")
 	errIsArray   = errors.New("it is an array")
 	errIsObject  = errors.New("it is an object")
-	errMalformed = errors.New("it is no JSON")
+	errMalformed = errors.New("it is not JSON")
 	errRange     = errors.New("it is out of range")
 )
 

@@ -32,7 +32,7 @@ func counted(dst []byte, start int, n int) []byte {
 func (c array) array(dst, raw []byte) ([]byte, error) {
 	start, n := len(dst), 0
 	dst = append(dst, 0)
-	w := jsontext.Elements(raw)
+	w := jsontext.Walk(raw)
 	for e := w.Element(); e != nil; e = w.Element() {
 		var err error
 		if dst, err = appendValue(c.of, dst, e); err != nil {
@@ -71,7 +71,7 @@ type dictionary struct {
 func (c dictionary) object(dst, raw []byte) ([]byte, error) {
 	start, n := len(dst), 0
 	dst = append(dst, 0)
-	w := jsontext.Members(raw)
+	w := jsontext.Walk(raw)
 	for {
 		key, value := w.Member()
 		if value == nil {

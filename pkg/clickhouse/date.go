@@ -13,9 +13,9 @@ type date struct {
 }
 
 var (
-	errDate      = errors.New("it is no date: want 2006-01-02")
+	errDate      = errors.New("it is not a date: want 2006-01-02")
 	errHasTime   = errors.New("it has a time of day, which a date has no place for: use DateTime or cut it off")
-	errHasOffset = errors.New("it is an instant, which is another day elsewhere: use DateTime, or name the day by cutting it off behind 2006-01-02")
+	errHasOffset = errors.New("it is an instant, whose day depends on the zone: use DateTime, or cut it off after 2006-01-02")
 	errDateKind  = errors.New("it is a number: a date is text, as 2006-01-02")
 )
 

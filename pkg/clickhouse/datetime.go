@@ -16,7 +16,7 @@ type stamp struct {
 }
 
 var (
-	errStamp    = errors.New("it is no time: want 2006-01-02 15:04:05, or with a T between and an offset behind (RFC 3339), or seconds since 1970")
+	errStamp    = errors.New("it is not a time: want 2006-01-02 15:04:05, or RFC 3339 (a T between, an offset at the end), or seconds since 1970")
 	errSubDigit = errors.New("it has more decimals of a second than the type")
 	errFar      = errors.New("it is out of range: numbers are seconds since 1970, not milliseconds")
 )

@@ -34,14 +34,14 @@ func enumeration(n *node) (*Type, error) {
 		if a.number != "" {
 			var err error
 			if next, err = strconv.Atoi(a.number); err != nil {
-				return nil, fmt.Errorf("%q is no whole number", cut(a.number))
+				return nil, fmt.Errorf("%q is not a whole number", cut(a.number))
 			}
 		}
 		if next < -1<<15 || next >= 1<<15 {
 			return nil, fmt.Errorf("%d is out of range", next)
 		}
 		if _, twice := c.byName[a.text]; twice || c.has(int16(next)) {
-			return nil, fmt.Errorf("%q or its number is there twice", cut(a.text))
+			return nil, fmt.Errorf("%q or its number is given twice", cut(a.text))
 		}
 		if next < -1<<7 || next >= 1<<7 || n.name == "Enum16" {
 			c.width = 2
@@ -70,7 +70,7 @@ func (c *enum) has(number int16) bool {
 	return slices.ContainsFunc(c.values, func(v enumValue) bool { return v.number == number })
 }
 
-var errNoName = errors.New("it is none of the names")
+var errNoName = errors.New("it is not one of the names")
 
 func (c enum) text(dst, s []byte) ([]byte, error) {
 	v, ok := c.byName[string(s)]
@@ -87,7 +87,7 @@ func (c enum) number(dst, s []byte) ([]byte, error) {
 		return dst, err
 	}
 	if !c.has(int16(readSigned(dst[start:], c.width))) {
-		return dst, errors.New("it is none of the numbers")
+		return dst, errors.New("it is not one of the numbers")
 	}
 	return dst, nil
 }

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	errNoNumber = errors.New("it is no number")
-	errFraction = errors.New("it is no whole number")
+	errNoNumber = errors.New("it is not a number")
+	errFraction = errors.New("it is not a whole number")
 	errDigits   = errors.New("it has more decimals than the type")
 	errSigned   = errors.New("it is negative")
 )

@@ -32,7 +32,7 @@ func newTuple(t *Type) tuple {
 var errElements = errors.New("want a value for each element of the tuple")
 
 func (c tuple) array(dst, raw []byte) ([]byte, error) {
-	w := jsontext.Elements(raw)
+	w := jsontext.Walk(raw)
 	for i, of := range c.of {
 		e := w.Element()
 		if e == nil {
@@ -58,7 +58,7 @@ func (c tuple) object(dst, raw []byte) ([]byte, error) {
 	for range c.of {
 		values = append(values, nil)
 	}
-	w := jsontext.Members(raw)
+	w := jsontext.Walk(raw)
 	for next := 0; ; next++ {
 		key, value := w.Member()
 		if value == nil {

@@ -31,7 +31,7 @@ type appender func(dst []byte, p unsafe.Pointer) ([]byte, error)
 func NewEncoder[T any]() (*Encoder[T], error) {
 	g := reflect.TypeFor[T]()
 	if g.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("make rows of %v: it is no struct", g)
+		return nil, fmt.Errorf("make rows of %v: it is not a struct", g)
 	}
 	fields, err := fieldsOf(g, 0)
 	if err != nil {

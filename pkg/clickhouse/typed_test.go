@@ -184,7 +184,7 @@ func TestAStructThatMakesNoRowIsRefused(t *testing.T) {
 		}
 	}
 	_, err := clickhouse.NewEncoder[int]()
-	check(err, "no struct")
+	check(err, "not a struct")
 	_, err = clickhouse.NewEncoder[struct{}]()
 	check(err, "no fields")
 	_, err = clickhouse.NewEncoder[struct{ C chan int }]()

@@ -48,7 +48,7 @@ func mayContain(head []byte) bool {
 func refused(buf []byte, final bool) (more bool, err error) {
 	if name := Container(buf); name != "" {
 		return false, failure.Errorf(failure.Member, failure.Undecodable,
-			"read object: it is %s, which is not read: store it as NDJSON, or leave it out by source.s3.exclude", name)
+			"read object: it is %s, which is not supported: store it as NDJSON, or exclude it with source.s3.exclude", name)
 	}
 	return len(buf) < ContainerBytes && !final && mayContain(buf), nil
 }

@@ -227,7 +227,7 @@ func (f *JSONFramer) over(dst []record.Frame, end int) []record.Frame {
 // want returns the error of something missing at pos.
 func (f *JSONFramer) want(what string, pos int) error {
 	return failure.Errorf(failure.Member, failure.Undecodable,
-		"frame json: want %s at offset %d, behind %s", what, f.base+int64(pos), f.soFar())
+		"frame json: want %s at offset %d, after %s", what, f.base+int64(pos), f.soFar())
 }
 
 // cut returns the error of text that ends early, or nil.
@@ -244,7 +244,7 @@ func (f *JSONFramer) cut(end int) error {
 		what = "in an object"
 	}
 	return failure.Errorf(failure.Member, failure.Undecodable,
-		"frame json: the text ends early, %s: it is cut at offset %d, behind %s", what, f.base+int64(end), f.soFar())
+		"frame json: the text ends early, %s: it is cut at offset %d, after %s", what, f.base+int64(end), f.soFar())
 }
 
 func (f *JSONFramer) soFar() string {

@@ -115,10 +115,10 @@ func TestJSON(t *testing.T) {
 		{"escaped quotes end no string", array, `["\"]","\\",{"a":"\\\""}]`, `"\"]"|"\\"|{"a":"\\\""}`, ""},
 		{"an element over the limit, and those behind it", array, `[1,"0123456789012345678",2,"012345678901234567"]`, `1|<over>|2|"012345678901234567"`, ""},
 		{"a fault inside an element is the element's", array, `[{"a":},{"b" 1},NaN,{"c":1}]`, `{"a":}|{"b" 1}|NaN|{"c":1}`, ""},
-		{"a cut array, with what was read", array, `[{"a":1},{"a":2},{"a"`, `{"a":1}|{"a":2}`, "the text ends early, in an array: it is cut at offset 21, behind 2 elements"},
-		{"a cut number is no element", array, `[1,12`, `1`, "cut at offset 5, behind 1 elements"},
-		{"an array without its end", array, `[1]` + "\n[", `1`, "behind 1 elements"},
-		{"bytes behind the array", array, `[1] x`, `1`, "want an array at offset 4, behind 1 elements"},
+		{"a cut array, with what was read", array, `[{"a":1},{"a":2},{"a"`, `{"a":1}|{"a":2}`, "the text ends early, in an array: it is cut at offset 21, after 2 elements"},
+		{"a cut number is no element", array, `[1,12`, `1`, "cut at offset 5, after 1 elements"},
+		{"an array without its end", array, `[1]` + "\n[", `1`, "after 1 elements"},
+		{"bytes behind the array", array, `[1] x`, `1`, "want an array at offset 4, after 1 elements"},
 		{"a comma too many", array, `[1,]`, `1`, "want a value at offset 3"},
 		{"a comma missing", array, `[1 2]`, `1`, "want a comma or ] at offset 3"},
 		{"an object where an array is wanted", array, `{"a":1}`, ``, "want an array at offset 0"},
@@ -127,20 +127,20 @@ func TestJSON(t *testing.T) {
 		{"documents behind documents", path, `{"detail":{"items":[1]}}` + "\n" + `{"detail":{"items":[2]}}{"detail":{"items":[]}}`, `1|2`, ""},
 		{"null for an array of nothing", path, `{"detail":{"items":null}} {"detail":null}`, ``, ""},
 		{"a key with escapes", path, `{"d\u0065tail":{"\u0069tems":[1]}}`, `1`, ""},
-		{"a document without the array", path, `{"detail":{"items":[1]}}{"detail":{}}`, `1`, "want an array at detail.items before the end of the object at offset 36, behind 1 elements"},
+		{"a document without the array", path, `{"detail":{"items":[1]}}{"detail":{}}`, `1`, "want an array at detail.items before the end of the object at offset 36, after 1 elements"},
 		{"another value where the array should be", path, `{"detail":{"items":{"a":1}}}`, ``, "want an array at detail.items at offset 19"},
 		{"an array where the path goes on", path, `{"detail":[1]}`, ``, "want an array at detail.items at offset 10"},
 		{"an array at the top", path, `[1]`, ``, "want an object with an array at detail.items at offset 0"},
-		{"a document that is cut behind its array", path, `{"detail":{"items":[1,2]}`, `1|2`, "the text ends early, in an object: it is cut at offset 25, behind 2 elements"},
+		{"a document that is cut behind its array", path, `{"detail":{"items":[1,2]}`, `1|2`, "the text ends early, in an object: it is cut at offset 25, after 2 elements"},
 		{"a key that is none", path, `{"detail":{"items":[1]},x}`, `1`, "want a key in quotes at offset 24"},
 
 		{"values without anything between them", values, `{"a":1}{"b":2}[3]"4"5`, `{"a":1}|{"b":2}|[3]|"4"|5`, ""},
 		{"values over lines", values, "{\n \"a\":1\n}\n{\n}\n", "{\n \"a\":1\n}|{\n}", ""},
 		{"one value", values, ` {"a":1} `, `{"a":1}`, ""},
 		{"no value", values, " \r\n", ``, ""},
-		{"a value that is cut", values, `{"a":1}{"b":`, `{"a":1}`, "the text ends early, in a value: it is cut at offset 12, behind 1 values"},
-		{"bytes behind a value", values, `{"a":1}rest`, `{"a":1}`, "want a value at offset 7, behind 1 values"},
-		{"a comma between values", values, `{},{}`, `{}`, "want a value at offset 2, behind 1 values"},
+		{"a value that is cut", values, `{"a":1}{"b":`, `{"a":1}`, "the text ends early, in a value: it is cut at offset 12, after 1 values"},
+		{"bytes behind a value", values, `{"a":1}rest`, `{"a":1}`, "want a value at offset 7, after 1 values"},
+		{"a comma between values", values, `{},{}`, `{}`, "want a value at offset 2, after 1 values"},
 		{"a value over the limit, and those behind it", values, `{"a":"0123456789012345"}{}`, `<over>|{}`, ""},
 	}
 	for _, tt := range tests {
@@ -170,7 +170,7 @@ func TestJSONOffsetsAreOfTheObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = f.Split(nil, append(buf[n:], `,4 5]`...), true)
-	if err == nil || !strings.Contains(err.Error(), "want a comma or ] at offset 9, behind 4 elements") {
+	if err == nil || !strings.Contains(err.Error(), "want a comma or ] at offset 9, after 4 elements") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestElementsOverTheLimitAreCountedToo(t *testing.T) {
 		buf = append(buf, rest[0])
 		_, n, err := f.Split(nil, buf, len(rest) == 1)
 		if len(rest) == 1 {
-			if err == nil || !strings.Contains(err.Error(), "it is cut at offset 21, behind 3 elements") {
+			if err == nil || !strings.Contains(err.Error(), "it is cut at offset 21, after 3 elements") {
 				t.Errorf("got %v", err)
 			}
 			return

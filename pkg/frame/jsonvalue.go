@@ -5,7 +5,8 @@ import "bytes"
 // quoteMark is what bytes.Count wants.
 var quoteMark = []byte{'"'}
 
-// window is a buffer in which values are looked for, from front to back.
+// window is a buffer in which values are looked for, from front to back. It may end
+// anywhere in a value: that is why this is not jsontext's work.
 type window struct {
 	b []byte
 	// escape is the first unescaped backslash at or after the current position;

@@ -24,8 +24,10 @@ func skip(b []byte, i int) int {
 		return skipString(b, i+1)
 	case '{', '[':
 	default: // a number or a word ends where something else begins
-		for i < len(b) && !ends(b[i]) {
-			i++
+		for ; i < len(b); i++ {
+			if c := b[i]; c-'0' > 9 && ends(c) {
+				break
+			}
 		}
 		return i
 	}
@@ -53,28 +55,20 @@ func ends(c byte) bool {
 	return c <= ' ' || c == ',' || c == ':' || c == '"' || c|0x20 == '{' || c|0x20 == '}'
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
 // skipString returns the place after the quote that closes the string whose
-// first byte is at i, or -1.
+// first byte is at i, or -1. Most keys end within a word, which is quicker to see
+// than to call what is quick on longer strings.
 func skipString(b []byte, i int) int {
-	// Most are short: the first words are looked at here, and a function that is
-	// quick on long ones is not called.
-	for words := 0; words < 3 && i+8 <= len(b); words++ {
+	if i+8 <= len(b) {
+		const ones, highs = 0x0101010101010101, 0x8080808080808080
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, escape := x^ones*'"', x^ones*'\\'
 		m := ((quote-ones)&^quote | (escape-ones)&^escape) & highs
 		if m == 0 {
 			i += 8
-			continue
+		} else if at := bits.TrailingZeros64(m) &^ 7; byte(x>>at) == '"' { // at is in bits
+			return i + at/8 + 1
 		}
-		if i += bits.TrailingZeros64(m) / 8; b[i] == '"' {
-			return i + 1
-		}
-		i += 2
 	}
 	for i < len(b) {
 		n := bytes.IndexByte(b[i:], '"')

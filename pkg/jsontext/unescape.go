@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendUnescaped appends what s, the inside of a JSON string, means. It returns
-// false for an escape that JSON does not have. What a string means is never longer
-// than s is, and s is read before it is written over: dst may be s[:0].
+// AppendUnescaped appends what s, the inside of a JSON string, means; false for an
+// escape that JSON does not have. What a string means is no longer than s, and s is
+// read before it is written over: s may begin where dst ends, or after that.
 func AppendUnescaped(dst, s []byte) ([]byte, bool) {
 	for {
 		n := bytes.IndexByte(s, '\\')

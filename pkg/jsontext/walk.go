@@ -3,100 +3,99 @@ package jsontext
 // Walker goes through the members of an object or the elements of an array. It
 // checks the brackets, commas, colons and keys of these, but not their values.
 type Walker struct {
-	b    []byte
-	i    int
-	shut byte // the closing bracket
-	more bool // a comma stands before what comes next
-	bad  bool
+	b []byte
+	i int // 0 before the first; beyond b after a fault
 }
 
-// Members begins a walk through an object, around which there may be space.
-func Members(object []byte) Walker { return walk(object, '{') }
-
-// Elements begins a walk through an array, around which there may be space.
-func Elements(array []byte) Walker { return walk(array, '[') }
-
-func walk(b []byte, open byte) Walker {
-	w := Walker{b: b, shut: open + 2} // as ASCII has them
-	if w.i = space(b, 0); w.i == len(b) || b[w.i] != open {
-		w.fail()
-		return w
-	}
-	w.i++
-	return w
-}
+// Walk begins a walk through a value, around which there may be space. Either
+// Member or Element is called then: an array has no members, which is a fault.
+func Walk(value []byte) Walker { return Walker{b: value} }
 
 // Bad reports whether the walk ended at a fault.
-func (w *Walker) Bad() bool { return w.bad }
+func (w *Walker) Bad() bool { return w.i > len(w.b) }
 
 // Offset is where the value that was returned last ends, and, once the walk is
 // over, where the closing bracket is.
 func (w *Walker) Offset() int { return w.i }
 
-// Element is the next element as written, nil after the last.
+// Element is the next element of an array as written, nil after the last.
 func (w *Walker) Element() []byte {
-	i := w.next()
+	b, i := w.b, w.next(']')
 	if i < 0 {
 		return nil
 	}
-	end := skip(w.b, i)
+	end := skip(b, i)
 	if end <= i {
-		return w.fail()
+		w.fail()
+		return nil
 	}
 	w.i = end
-	return w.b[i:end:end]
+	return b[i:end:end]
 }
 
-// Member is the next member as written, quotes of its key included, or nil after
-// the last.
+// Member is the next member of an object as written, its key with the quotes;
+// nil after the last.
 func (w *Walker) Member() (key, value []byte) {
-	b, i := w.b, w.next()
+	b, i := w.b, w.next('}')
 	if i < 0 {
 		return nil, nil
 	}
-	if b[i] != '"' {
-		return nil, w.fail()
+	if i == len(b) || b[i] != '"' {
+		return w.noMember()
 	}
 	shut := skipString(b, i+1)
 	if shut < 0 {
-		return nil, w.fail()
+		return w.noMember()
 	}
 	from := space(b, shut)
 	if from == len(b) || b[from] != ':' {
-		return nil, w.fail()
+		return w.noMember()
 	}
 	from = space(b, from+1)
 	end := skip(b, from)
 	if end <= from {
-		return nil, w.fail()
+		return w.noMember()
 	}
 	w.i = end
 	return b[i:shut:shut], b[from:end:end]
 }
 
-// next is the place of what comes next, behind the comma before it, or -1.
-func (w *Walker) next() int {
-	b, i := w.b, space(w.b, w.i)
-	if i < len(b) {
-		switch c := b[i]; {
-		case c == w.shut:
-			w.i = i
-			return -1
-		case !w.more:
-			w.more = true
-			return i
-		case c == ',':
-			if i = space(b, i+1); i < len(b) {
-				return i
-			}
-		}
-	}
+func (w *Walker) noMember() (key, value []byte) {
 	w.fail()
+	return nil, nil
+}
+
+// next is the place of what should come next, or -1 where nothing should.
+func (w *Walker) next(shut byte) int {
+	if w.i == 0 {
+		return w.first(shut)
+	}
+	i := space(w.b, w.i)
+	if i < len(w.b) && w.b[i] == ',' {
+		return space(w.b, i+1)
+	}
+	if i >= len(w.b) || w.b[i] != shut {
+		return w.fail()
+	}
+	w.i = i
+	return -1
+}
+
+// first is next at the opening bracket.
+func (w *Walker) first(shut byte) int {
+	i := space(w.b, 0)
+	if i == len(w.b) || w.b[i] != shut-2 { // as ASCII has them
+		return w.fail()
+	}
+	if i = space(w.b, i+1); i == len(w.b) || w.b[i] != shut {
+		return i
+	}
+	w.i = i
 	return -1
 }
 
 // fail ends the walk, for good.
-func (w *Walker) fail() []byte {
-	w.bad, w.i = true, len(w.b)
-	return nil
+func (w *Walker) fail() int {
+	w.i = len(w.b) + 1
+	return -1
 }

@@ -16,7 +16,7 @@ var errNoObject = errors.New("it is not one JSON object")
 // of the members bytes and bytes_base64, a string; other members may be
 // anything, in any order.
 func Content(line []byte) (start, end int, ok bool, err error) {
-	w := jsontext.Members(line)
+	w := jsontext.Walk(line)
 	for {
 		name, value := w.Member()
 		if value == nil {
@@ -28,7 +28,7 @@ func Content(line []byte) (start, end int, ok bool, err error) {
 			continue
 		}
 		if ok {
-			return 0, 0, false, errors.New("the record stands in it twice: keep one of bytes and bytes_base64")
+			return 0, 0, false, errors.New("it holds the record twice: keep one of bytes and bytes_base64")
 		}
 		if value[0] != '"' {
 			return 0, 0, false, fmt.Errorf("%s is not a string", key)

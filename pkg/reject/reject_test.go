@@ -173,6 +173,8 @@ func TestContent(t *testing.T) {
 		"a string without end":        {`{"bytes":"a\"}`, "it is not one JSON object"},
 		"more behind it":              {`{"bytes":"a"}{}`, "it is not one JSON object"},
 		"a comma too many":            {`{"bytes":"a",}`, "it is not one JSON object"},
+		"a brace too many":            {`{"a":1,}"bytes":"a"}`, "it is not one JSON object"},
+		"a byte that is no value's":   {"{\"a\":1\x01,\"bytes\":\"a\"}", "it is not one JSON object"},
 		"a comma missing":             {`{"a":1"bytes":"a"}`, "it is not one JSON object"},
 		"a colon missing":             {`{"bytes" "a"}`, "it is not one JSON object"},
 		"a value missing":             {`{"a":,"bytes":"a"}`, "it is not one JSON object"},
@@ -184,8 +186,8 @@ func TestContent(t *testing.T) {
 		"half an escape":              {`{"bytes":"\u00"}`, "bytes cannot be decoded"},
 		"what is no base64":           {`{"bytes_base64":"a"}`, "bytes_base64 cannot be decoded"},
 		"padding in the middle":       {`{"bytes_base64":"` + strings.Repeat("A", 1022) + `==AAAA"}`, "bytes_base64 cannot be decoded"},
-		"two records":                 {`{"bytes":"a","bytes_base64":"YQ=="}`, "the record stands in it twice: keep one of bytes and bytes_base64"},
-		"one record twice":            {`{"bytes":"a","bytes":"a"}`, "the record stands in it twice: keep one of bytes and bytes_base64"},
+		"two records":                 {`{"bytes":"a","bytes_base64":"YQ=="}`, "it holds the record twice: keep one of bytes and bytes_base64"},
+		"one record twice":            {`{"bytes":"a","bytes":"a"}`, "it holds the record twice: keep one of bytes and bytes_base64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, _, err := reject.Content([]byte(c.line)); err == nil || err.Error() != c.want {

@@ -19,7 +19,7 @@ func (c Compression) writer(w io.Writer) (io.WriteCloser, error) {
 	case Zstd:
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) // one, or the bytes depend on the machine
 	}
-	return nil, fmt.Errorf("make object: compression %q is none of %s, %s, %s", c, None, Gzip, Zstd)
+	return nil, fmt.Errorf("make object: compression %q is not one of %s, %s, %s", c, None, Gzip, Zstd)
 }
 
 // open is a writer that has nothing to end.

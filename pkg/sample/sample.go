@@ -116,7 +116,7 @@ func (f Format) form() (form, error) {
 	case CSV:
 		return form{head: csvHeader, record: (*Event).appendCSV}, nil
 	}
-	return form{}, fmt.Errorf("make object: format %q is none of %s, %s, %s", f, NDJSON, CSV, JSONArray)
+	return form{}, fmt.Errorf("make object: format %q is not one of %s, %s, %s", f, NDJSON, CSV, JSONArray)
 }
 
 // Extension is what the names of such objects end in.

@@ -89,7 +89,8 @@ func known(t time.Time) time.Time {
 
 // appendText appends a JSON member. name is everything up to the closing quote
 // of its name, so that a string that is not UTF-8 can go under a second name,
-// as base64: JSON has no other way to carry it.
+// as base64: JSON has no other way to carry it. A descriptor is the same bytes in
+// every release and what SQS takes, which jsontext.AppendQuoted does not promise.
 func appendText(b []byte, name, s string) []byte {
 	b = append(b, name...)
 	if plain(s) {

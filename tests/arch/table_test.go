@@ -5,7 +5,7 @@ import "slices"
 // The layers, lowest first. A package may import what stands below it, never
 // what stands beside it unless its row says so.
 var (
-	values    = []string{"pkg/failure", "pkg/unit", "pkg/record", "pkg/budget", "pkg/backoff", "pkg/metric", "pkg/config", "pkg/reject"}
+	values    = []string{"pkg/failure", "pkg/unit", "pkg/record", "pkg/budget", "pkg/backoff", "pkg/metric", "pkg/config", "pkg/jsontext", "pkg/reject"}
 	pure      = []string{"pkg/plan", "pkg/event", "pkg/segment", "pkg/report"}
 	stores    = []string{"pkg/object", "pkg/feed", "pkg/ledger", "pkg/sink"} // whose drivers know a service
 	formats   = []string{"pkg/codec", "pkg/frame", "pkg/decode", "pkg/chain"}
@@ -29,8 +29,10 @@ var allowed = map[string][]string{
 	"pkg/unit":    {"pkg/failure", "pkg/record"},
 	"pkg/budget":  {"pkg/config", "pkg/failure"}, // config.Size, for its errors
 	"pkg/config":  {"pkg/failure"},
-	"pkg/reject":  {"pkg/failure"},
-	"pkg/sample":  nil,
+	"pkg/reject":  {"pkg/failure", "pkg/jsontext"},
+	"pkg/sample":  {"pkg/jsontext"},
+
+	"pkg/jsontext": nil,
 
 	"pkg/failure/awsfailure":           {"pkg/failure"}, // for the drivers of AWS alone
 	"pkg/failure/awsfailure/s3failure": {"pkg/failure/awsfailure"},

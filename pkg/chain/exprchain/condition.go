@@ -83,7 +83,7 @@ func (w *rewriter) compared(r relation, f source, v any, at ast.Node) test {
 		return always(false)
 	}
 	if !f.inRecord() && !w.alike(f, v) {
-		w.fail(at, "this is never like %s, a %s%s", w.attrName(f), w.attrType(f), w.hint(f))
+		w.fail(at, "cannot compare this with %s, a %s%s", w.attrName(f), w.attrType(f), w.hint(f))
 		return nil
 	}
 	return testCompare(r, f, v)

@@ -62,12 +62,12 @@ func (p *plan) addRename(pairs []Pair, at string) {
 			continue
 		}
 		if slices.Equal(from.keys, to.keys) {
-			p.errs.addf(at, "is called that already")
+			p.errs.addf(at, "already has that name")
 		}
 		r := renaming{from, to}
 		for i := range list {
 			if o := &list[i]; o.from.overlaps(&r.from) || o.to.overlaps(&r.to) {
-				p.errs.addf(at, "does not go with %s: make two steps of it", o.from.text)
+				p.errs.addf(at, "conflicts with %s: use two steps", o.from.text)
 			}
 		}
 		list = append(list, r)
@@ -165,7 +165,7 @@ func (p *plan) addSet(pairs []Pair, at string) {
 			continue
 		}
 		if pair.Value == "" {
-			p.errs.add(a.at, errors.New("is empty: want an expression; text stands in quotes, as \"'info'\""))
+			p.errs.add(a.at, errors.New("is empty: want an expression; put text in quotes, as \"'info'\""))
 			continue
 		}
 		if a.value, err = p.value(pair.Value); err != nil {

@@ -94,7 +94,7 @@ func TestRename(t *testing.T) {
 		{"replaces it from below too", steps(rename("h.a", "b")), `{"b":1,"h":{"a":3}}`, `{"b":3,"h":{}}`},
 		{"keeps a null", steps(rename("a", "b")), `{"a":null}`, `{"b":null}`},
 		{"gives away a name and takes it", steps(rename("a", "b", "b", "h.b")), `{"a":1,"b":2}`, `{"b":1,"h":{"b":2}}`},
-		{"does not go through what is no object", steps(rename("a", "b.c")), `{"a":1,"b":2}`, `record 100: chain[0].rename: cannot set b.c: what leads to it is not an object: it is no object`},
+		{"does not go through what is no object", steps(rename("a", "b.c")), `{"a":1,"b":2}`, `record 100: chain[0].rename: cannot set b.c: what leads to it is not an object: it is not an object`},
 	} {
 		if c.want == "" {
 			c.steps[0].Rename = c.steps[0].Rename[:1]
@@ -127,8 +127,8 @@ func TestSet(t *testing.T) {
 		{"matches strings", steps(set("x", "gone matches 'x'")), `{}`, `record 100: chain[0].set.x: line 1, column 6: matches wants a string, got nil`},
 		{"does not look for nil", steps(set("x", "gone in [1]")), `{}`, `record 100: chain[0].set.x: line 1, column 6: cannot look for nil in a list: give it a default, as (name ?? 0)`},
 		{"does not look into a number", steps(set("x", "1 in a")), `{"a":5}`, `record 100: chain[0].set.x: line 1, column 3: cannot look for number in number`},
-		{"makes no number that JSON has not", steps(set("x", "a / 0")), `{"a":5}`, `record 100: chain[0].set.x: the result is no number`},
-		{"does not go through what is no object", steps(set("a.b", "1")), `{"a":5}`, `record 100: chain[0].set["a.b"]: cannot set a.b: what leads to it is not an object: it is no object`},
+		{"makes no number that JSON has not", steps(set("x", "a / 0")), `{"a":5}`, `record 100: chain[0].set.x: the result is not a number`},
+		{"does not go through what is no object", steps(set("a.b", "1")), `{"a":5}`, `record 100: chain[0].set["a.b"]: cannot set a.b: what leads to it is not an object: it is not an object`},
 		{"does not add up nil", steps(set("x", "a + gone")), `{"a":5}`, `record 100: chain[0].set.x: line 1, column 3: invalid operation: int + <nil>`},
 	} {
 		c.check(t)

@@ -136,7 +136,7 @@ func TestAValueThatDoesNotFitRejectsItsRecord(t *testing.T) {
 }
 
 func TestAPathThatIsNoneIsAnErrorOfTheConfiguration(t *testing.T) {
-	for path, want := range map[string]string{"a b": "odd key", "": "keys", "object.nothing": "not known", "object": "no value", "record.x": "not known", "a[0]": "quotes"} {
+	for path, want := range map[string]string{"a b": "odd key", "": "keys", "object.nothing": "not known", "object": "not a value", "record.x": "not known", "a[0]": "quotes"} {
 		_, err := exprchain.Compile(nil, exprchain.Options{Encoders: []exprchain.Encoder{pipes{path}}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "sink default") {
 			t.Errorf("%q: %v: want %q", path, err, want)

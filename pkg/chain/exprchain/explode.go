@@ -41,7 +41,7 @@ func (s *scope) explodes(e *explosion) func(*chain.Context, *jsondecode.Document
 			return emit(d)
 		}
 		if array[0] != '[' {
-			return &StepError{e.at, fmt.Errorf("%s is no array but a %s", e.field.text, kindOf(array))}
+			return &StepError{e.at, fmt.Errorf("%s is %s, not an array", e.field.text, kindOf(array))}
 		}
 		if err := s.empty(e); err != nil {
 			return &StepError{e.at, err}
@@ -94,7 +94,7 @@ func (s *scope) element(e *explosion, size int, value []byte) error {
 		return s.put(&e.field, value)
 	}
 	if value[0] != '{' {
-		return fmt.Errorf("an element of %s is no object but a %s: only objects can be merged", e.field.text, kindOf(value))
+		return fmt.Errorf("an element of %s is %s, not an object: only objects can be merged", e.field.text, kindOf(value))
 	}
 	s.merge(value)
 	return nil
@@ -110,19 +110,19 @@ func (s *scope) merge(object []byte) {
 // isNull reports whether a value is not there, or null.
 func isNull(raw []byte) bool { return len(raw) == 0 || raw[0] == 'n' }
 
-// kindOf names the type of a value for an error.
+// kindOf names the type of a value, with its article, for an error.
 func kindOf(raw []byte) string {
 	switch raw[0] {
 	case '"':
-		return "string"
+		return "a string"
 	case '{':
-		return "object"
+		return "an object"
 	case '[':
-		return "array"
+		return "an array"
 	case 't', 'f':
-		return "boolean"
+		return "a boolean"
 	case 'n':
 		return "null"
 	}
-	return "number"
+	return "a number"
 }

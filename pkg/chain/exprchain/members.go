@@ -38,7 +38,7 @@ func (p *plan) checkPath(path string) error {
 		keys = keys[1:]
 	}
 	names, _ := p.left()
-	return fmt.Errorf("%s is not among what the steps before left%s", keys[0], suggest(keys[0], names))
+	return fmt.Errorf("the steps before leave no %s%s", keys[0], suggest(keys[0], names))
 }
 
 func planOf(steps []Step, o Options) *plan {

@@ -52,12 +52,12 @@ func TestPathsOfColumnsAreChecked(t *testing.T) {
 		{nil, "this.object", ""},
 		{nil, "odd key", "want keys"},
 		{nil, "object.kye", "did you mean object.key?"},
-		{nil, "object", "object alone is no value"},
+		{nil, "object", "object alone is not a value"},
 		{selected, "status", ""},
 		{selected, "http.method", ""},
 		{selected, "this.http", ""},
-		{selected, "statu", "statu is not among what the steps before left: did you mean status?"},
-		{selected, "this.statu.x", "statu is not among what the steps before left: did you mean status?"},
+		{selected, "statu", "the steps before leave no statu: did you mean status?"},
+		{selected, "this.statu.x", "the steps before leave no statu: did you mean status?"},
 		{[]exprchain.Step{{Filter: "("}}, "(", ""}, // said of the step
 	} {
 		err := exprchain.CheckPaths(c.steps, exprchain.Options{})(c.path)

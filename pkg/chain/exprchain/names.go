@@ -38,7 +38,7 @@ func (p *plan) resolve(name string, keys []string) (source, error) {
 func (p *plan) attribute(keys []string) (source, error) {
 	full := dotted("object", keys)
 	if len(keys) == 0 {
-		return source{}, fmt.Errorf("object alone is no value: want one of object.%s", strings.Join(attrNames(), ", object."))
+		return source{}, fmt.Errorf("object alone is not a value: want one of object.%s", strings.Join(attrNames(), ", object."))
 	}
 	a := attr{name: keys[0]}
 	switch {
@@ -47,7 +47,7 @@ func (p *plan) attribute(keys []string) (source, error) {
 	case a.name == "partition" && len(keys) == 2:
 		a.partition = keys[1]
 	case a.name == "partition":
-		return source{}, fmt.Errorf(`%s is no value: want object.partition["name"]`, full)
+		return source{}, fmt.Errorf(`%s is not a value: want object.partition["name"]`, full)
 	case len(keys) > 1:
 		return source{}, fmt.Errorf("%s has nothing below it", dotted("object", keys[:1]))
 	}
@@ -73,7 +73,7 @@ func (p *plan) member(keys []string) (source, error) {
 		return p.path(keys), nil
 	}
 	if len(keys) == 0 {
-		return source{}, fmt.Errorf("this alone is not there after a select: name a member of it")
+		return source{}, fmt.Errorf("this alone is not available after a select: name a member of it")
 	}
 	i, ok := p.named[keys[0]]
 	if !ok {
@@ -81,7 +81,7 @@ func (p *plan) member(keys []string) (source, error) {
 		for _, c := range p.columns {
 			names = append(names, c.name)
 		}
-		return source{}, fmt.Errorf("%s is not among what the select before kept%s", keys[0], suggest(keys[0], names))
+		return source{}, fmt.Errorf("the select before keeps no %s%s", keys[0], suggest(keys[0], names))
 	}
 	c := p.columns[i]
 	switch {

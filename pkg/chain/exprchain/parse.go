@@ -34,7 +34,7 @@ func (p *plan) addParse(c *Parse, at string) {
 		}
 	}
 	if !slices.Contains(parseKinds(), c.As) {
-		p.errs.addf(at+".as", "%q is none of %s%s", c.As, strings.Join(parseKinds(), ", "), suggest(c.As, parseKinds()))
+		p.errs.addf(at+".as", "%q is not one of %s%s", c.As, strings.Join(parseKinds(), ", "), suggest(c.As, parseKinds()))
 		return
 	}
 	for _, o := range []struct{ of, name, value string }{
@@ -103,7 +103,7 @@ func (p *plan) parsing(c *Parse, at string, field, into *place) func(s *scope, r
 // textOf is what the value of field means, which stays as long as the record.
 func (s *scope) textOf(field *place, raw []byte) ([]byte, error) {
 	if raw[0] != '"' {
-		return nil, fmt.Errorf("%s is no string but a %s", field.text, kindOf(raw))
+		return nil, fmt.Errorf("%s is %s, not a string", field.text, kindOf(raw))
 	}
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1 : len(raw)-1], nil
@@ -125,7 +125,7 @@ func (s *scope) parseJSON(field, into *place, raw []byte) error {
 		return s.put(into, text)
 	}
 	if text[0] != '{' {
-		return fmt.Errorf("the JSON in %s is no object but a %s: say where it goes by into", field.text, kindOf(text))
+		return fmt.Errorf("the JSON in %s is %s, not an object: say where it goes with into", field.text, kindOf(text))
 	}
 	s.merge(text)
 	return nil

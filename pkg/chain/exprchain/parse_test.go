@@ -22,11 +22,11 @@ func TestParse(t *testing.T) {
 		{"json may replace its field", into(js, "m"), `{"m":"[1, 2]","a":2}`, `{"m":[1, 2],"a":2}`},
 		{"json may go anywhere", into(js, "x.y"), `{"m":"\"s\""}`, `{"m":"\"s\"","x":{"y":"s"}}`},
 		{"json is on one line", into(js, "m"), `{"m":"{\n\"a\":\n1}"}`, `{"m":{"a":1}}`},
-		{"json without a name for it must be an object", parse(js), `{"m":"[1]"}`, `record 100: chain[0].parse: the JSON in m is no object but a array: say where it goes by into`},
+		{"json without a name for it must be an object", parse(js), `{"m":"[1]"}`, `record 100: chain[0].parse: the JSON in m is an array, not an object: say where it goes with into`},
 		{"json must be json", parse(js), `{"m":"{\"a\":"}`, `record 100: chain[0].parse: m: decode json: want more: the text ends early at offset 5, near "{\"a\":"`},
 		{"nothing is parsed of nothing", parse(js), `{"a":1}`, `{"a":1}`},
 		{"nothing is parsed of null", parse(kv), `{"m":null}`, `{"m":null}`},
-		{"only strings are parsed", parse(kv), `{"m":5}`, `record 100: chain[0].parse: m is no string but a number`},
+		{"only strings are parsed", parse(kv), `{"m":5}`, `record 100: chain[0].parse: m is a number, not a string`},
 
 		{"key_value reads words and quotes", into(kv, "kv"), `{"m":"  a=1 b=\"x \\\"y\\\\\\n=\"\tc= flag d=e=f\n"}`, `{"m":"  a=1 b=\"x \\\"y\\\\\\n=\"\tc= flag d=e=f\n","kv":{"a":"1","b":"x \"y\\\n=","c":"","flag":true,"d":"e=f"}}`},
 		{"key_value goes to the top", parse(kv), `{"m":"a=1 a=2 n=3","n":0}`, `{"m":"a=1 a=2 n=3","n":"3","a":"2"}`},

@@ -46,7 +46,7 @@ func rowAlone(text string) error {
 	}
 	var n outer
 	if ast.Walk(&tree.Node, &n); n != "" {
-		return fmt.Errorf("%s is not in scope, rows are: select what is needed of it into the row (this.%[1]s is a member of that name)", n)
+		return fmt.Errorf("%s is not in scope, only the row is: select what is needed of it into the row (this.%[1]s is a member of that name)", n)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (k *keyer) key(row []byte) (string, error) {
 	case raw[0] == '"':
 		return jsondecode.Text(raw), nil
 	case raw[0] == '{' || raw[0] == '[':
-		return "", errors.New("want a string, the expression gives an " + kindOf(raw))
+		return "", errors.New("want a string, the expression gives " + kindOf(raw))
 	}
 	return string(raw), nil
 }

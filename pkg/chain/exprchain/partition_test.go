@@ -78,7 +78,7 @@ func TestAnExpressionThatCanBeNoKeyIsRefused(t *testing.T) {
 	for expr, says := range map[string]string{
 		"":                              "line 1",
 		"ts[":                           "line 1, column",
-		"now()":                         "function now is not there",
+		"now()":                         "function now is not available",
 		"object.key":                    "object is not in scope",
 		`ts + object.partition["year"]`: "object is not in scope",
 		"record.index":                  "record is not in scope",

@@ -79,7 +79,7 @@ func (p *plan) place(text string) (place, error) {
 		return a, err
 	}
 	if !strings.HasPrefix(text, "this") && (a.keys[0] == "object" || a.keys[0] == "record") {
-		return a, fmt.Errorf("%s is not of the record: use set: {name: %[1]s}, or this.%[1]s for a member of that name", text)
+		return a, fmt.Errorf("%s is not part of the record: use set: {name: %[1]s}, or this.%[1]s for a member of that name", text)
 	}
 	return a, p.expect(a.keys[0])
 }
@@ -89,7 +89,7 @@ func (p *plan) expect(name string) error {
 	if p.leaves(name) {
 		return nil
 	}
-	return fmt.Errorf("%s is not among what the steps before left%s", name, suggest(name, p.known))
+	return fmt.Errorf("the steps before leave no %s%s", name, suggest(name, p.known))
 }
 
 // gains and loses keep account of the members that are known.

@@ -48,7 +48,7 @@ func (w *rewriter) Visit(n *ast.Node) {
 
 func (w *rewriter) called(n ast.Node, name string) {
 	if why, ok := removed()[name]; ok {
-		w.fail(n, "function %s is not there: %s", name, why)
+		w.fail(n, "function %s is not available: %s", name, why)
 	} else if _, ok := w.builtins[name]; !ok {
 		w.fail(n, "function %s is not known%s", name, suggest(name, slices.Collect(maps.Keys(w.builtins))))
 	}

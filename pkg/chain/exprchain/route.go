@@ -33,7 +33,7 @@ func (p *plan) addRoutes(step *Step, path string) {
 		open = open && r.When != ""
 		c := route{sink: slices.Index(p.options.Sinks, r.To), at: at + ".when"}
 		if c.sink < 0 {
-			p.errs.addf(at+".to", "%q is no sink of this pipeline%s", r.To, suggest(r.To, p.options.Sinks))
+			p.errs.addf(at+".to", "%q is not a sink of this pipeline%s", r.To, suggest(r.To, p.options.Sinks))
 		} else {
 			reached[c.sink] = true
 		}

@@ -30,7 +30,7 @@ func (p *plan) addSelect(entries []string, at string) {
 	for i, entry := range entries {
 		c, err := p.column(entry)
 		if _, twice := named[c.name]; err == nil && twice {
-			err = fmt.Errorf("%s is there already: give it another name, as \"name: path\"", c.name)
+			err = fmt.Errorf("%s is already taken: give it another name, as \"name: path\"", c.name)
 		}
 		if err != nil {
 			p.errs.addf(item(at, i), "%q: %w", entry, err)

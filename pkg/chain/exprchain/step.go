@@ -123,10 +123,10 @@ func (s *Step) check(path string, e *errs) (name string, ok bool) {
 	}
 	before := len(*e)
 	if s.Merge && s.Explode == "" {
-		e.addf(path+".merge", "is an option of explode alone")
+		e.addf(path+".merge", "is an option of explode only")
 	}
 	if s.Unmatched != "" && s.Route == nil {
-		e.addf(path+".unmatched", "is an option of route alone")
+		e.addf(path+".unmatched", "is an option of route only")
 	}
 	return names[0], len(*e) == before
 }

@@ -43,7 +43,7 @@ func (p *plan) timestamp(c *Parse, at string, into *place) func(s *scope, raw []
 	if known && strings.HasPrefix(c.Layout, "unix") {
 		scale, _ := strconv.Atoi(layout)
 		if c.Zone != "" {
-			p.errs.addf(at+".zone", "is of no use: %s counts in UTC", c.Layout)
+			p.errs.addf(at+".zone", "has no effect: %s counts in UTC", c.Layout)
 		}
 		return func(s *scope, raw []byte) error {
 			t, digits, err := unixTime(s.number(raw), scale)
@@ -62,7 +62,7 @@ func (p *plan) timestamp(c *Parse, at string, into *place) func(s *scope, raw []
 	return func(s *scope, raw []byte) error {
 		text, ok := s.text(raw)
 		if !ok {
-			return fmt.Errorf("want a string, got a %s", kindOf(raw))
+			return fmt.Errorf("want a string, got %s", kindOf(raw))
 		}
 		t, err := time.ParseInLocation(layout, string(text), zone)
 		if err != nil {
@@ -85,13 +85,13 @@ func location(name string) (*time.Location, error) {
 	case name[0] == '+' || name[0] == '-':
 		t, err := time.Parse("-07:00", name)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no offset as +02:00", name)
+			return nil, fmt.Errorf("%q is not an offset like +02:00", name)
 		}
 		return t.Location(), nil
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no zone as Europe/Berlin or +02:00", name)
+		return nil, fmt.Errorf("%q is not a zone like Europe/Berlin or +02:00", name)
 	}
 	return zone, nil
 }

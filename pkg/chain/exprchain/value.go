@@ -99,7 +99,7 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, error) {
 	case map[string]any:
 		return appendMap(dst, v, depth)
 	}
-	return dst, fmt.Errorf("a value of type %T is nothing that JSON has", v)
+	return dst, fmt.Errorf("a value of type %T has no JSON form", v)
 }
 
 func appendArray[T any](dst []byte, list []T, depth int) (_ []byte, err error) {
@@ -133,7 +133,7 @@ func appendMap(dst []byte, m map[string]any, depth int) (_ []byte, err error) {
 // exponent where that is readable.
 func appendFloat(dst []byte, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return dst, errors.New("the result is no number")
+		return dst, errors.New("the result is not a number")
 	}
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {

@@ -31,7 +31,7 @@ type Sample struct {
 func (s *Sample) Add(record []byte) error {
 	if text := bytes.TrimLeft(record, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(text) {
 		s.others++
-		return errors.New("it is no JSON object")
+		return errors.New("it is not a JSON object")
 	}
 	d := json.NewDecoder(bytes.NewReader(record))
 	d.UseNumber()

@@ -140,7 +140,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	if err != nil || s.Records() != 1 {
 		t.Fatal(s.Records(), err)
 	}
-	for _, want := range []string{"4 records are no JSON objects", "without a name", `columns: {"b.c": '["b.c"]'}`} {
+	for _, want := range []string{"4 records are not JSON objects", "without a name", `columns: {"b.c": '["b.c"]'}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -37,7 +37,7 @@ func (s *Sample) Table(name string) (string, error) {
 		columns = append(columns, "    "+identifier(member)+" "+m.column(m.total() < s.root.objects))
 	}
 	if s.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d records are no JSON objects, and no rows", s.others))
+		notes = append(notes, fmt.Sprintf("%d records are not JSON objects, and make no rows", s.others))
 	}
 	if len(columns) == 0 {
 		return "", errors.New("suggest a table: no member has a name")

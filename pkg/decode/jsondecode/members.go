@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNoObject says that a path leads through a value that is not an object.
-var ErrNoObject = errors.New("it is no object")
+var ErrNoObject = errors.New("it is not an object")
 
 // Member is a member of an object.
 type Member struct {
@@ -28,15 +28,16 @@ func (m *Member) Is(name string) bool {
 // AppendMembers appends the members of an object, which must be valid, in
 // their order. They are views of raw.
 func AppendMembers(dst []Member, raw []byte) []Member {
-	for w := walk(raw); w.next(); {
-		dst = append(dst, w.Member)
+	w := jsontext.Walk(raw)
+	for key, value := w.Member(); value != nil; key, value = w.Member() {
+		dst = append(dst, Member{key, value})
 	}
 	return dst
 }
 
 // AppendElements appends the elements of an array, which must be valid.
 func AppendElements(dst [][]byte, raw []byte) [][]byte {
-	w := jsontext.Elements(raw)
+	w := jsontext.Walk(raw)
 	for e := w.Element(); e != nil; e = w.Element() {
 		dst = append(dst, e)
 	}
@@ -139,7 +140,7 @@ type walker struct {
 	object jsontext.Walker
 }
 
-func walk(raw []byte) walker { return walker{object: jsontext.Members(raw)} }
+func walk(raw []byte) walker { return walker{object: jsontext.Walk(raw)} }
 
 func (w *walker) next() bool {
 	w.Key, w.Value = w.object.Member()

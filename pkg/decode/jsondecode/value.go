@@ -76,7 +76,9 @@ func Int(raw []byte) (int, bool) {
 	return int(n), true
 }
 
-// compound reads the array or object at i of a valid text.
+// compound reads the array or object at i of a valid text. It goes through all
+// levels at once: a jsontext.Walker would look through a value again at each level
+// that it is in.
 func compound(b []byte, i int, exact bool) (any, int) {
 	s := scanner{b: b}
 	if b[i] == '[' {
@@ -129,14 +131,13 @@ func AppendText(dst, raw []byte) []byte {
 // appendUnquoted appends what the inside of a valid JSON string means.
 func appendUnquoted(dst, raw []byte) []byte {
 	start := len(dst)
-	dst, _ = jsontext.AppendUnescaped(dst, raw)
-	end := len(dst)
-	if utf8.Valid(dst[start:]) {
-		return dst
+	if !utf8.Valid(raw) {
+		for len(raw) > 0 {
+			r, n := utf8.DecodeRune(raw)
+			dst, raw = utf8.AppendRune(dst, r), raw[n:]
+		}
+		raw = dst[start:]
 	}
-	for kept := dst[start:]; len(kept) > 0; {
-		r, n := utf8.DecodeRune(kept)
-		dst, kept = utf8.AppendRune(dst, r), kept[n:]
-	}
-	return append(dst[:start], dst[end:]...)
+	dst, _ = jsontext.AppendUnescaped(dst[:start], raw)
+	return dst
 }
