@@ -24,7 +24,7 @@ var _ sink.Sink = (*postSink)(nil)
 func (s *postSink) Write(ctx context.Context, b *sink.Block) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(b.Data))
 	if err != nil {
-		return failure.Errorf(failure.Job, failure.Config, "post block: %w: mend the URL", err)
+		return failure.Errorf(failure.Job, failure.Config, "post block: %w: fix the URL", err)
 	}
 	req.Header.Set("Content-Type", "application/x-ndjson")
 	req.Header.Set("Idempotency-Key", b.Token)

@@ -23,8 +23,8 @@ func bucketCommand(std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bucket",
 		Short: "Wire a bucket's notifications to a stack",
-		Long: `Bucket commands make the stack's source bucket tell the stack's intake of each new
-object, or no longer. The configuration of the bucket's notifications is read, merged
+		Long: `Bucket commands make the stack's source bucket notify the stack's intake of each new
+object, or stop it. The configuration of the bucket's notifications is read, merged
 and written: entries of others stay as they are, and what changes is shown first.`,
 	}
 	f.flags(c, std)
@@ -44,17 +44,17 @@ func bucketConnectCommand(s *stackFlags, std stdio) *cobra.Command {
 	var f bucketFlags
 	c := &cobra.Command{
 		Use:   "connect",
-		Short: "Have the bucket tell the stack of new objects",
-		Long: `Connect opens the stack's continuous job, whose cutoff is in five minutes (--notice): S3
-takes a while to begin with notifications. Then it adds an entry to the bucket's notifications,
+		Short: "Make the bucket notify the stack of new objects",
+		Long: `Connect opens the stack's continuous job, with a cutoff in five minutes (--notice): S3
+takes a while to begin notifying. Then it adds an entry to the bucket's notifications,
 for what the stack's pipeline file reads. spate job start JOB --cutoff live reads what
-was there before; where the job is open already, but the bucket told it nothing, the
+was there before; if the job is open already, but the bucket did not notify it, the
 command names another cutoff.
 
-S3 takes no two entries for the same objects. Where there is one already, connect
---via eventbridge, or have that entry tell an SNS topic that the stack knows
-(NotificationTopicArn). A way that is there stays: what comes by two is read once, and
-spate bucket disconnect --via takes one off, once the other has begun.
+S3 allows no two entries for the same objects. If there is one already, connect
+--via eventbridge, or have that entry notify an SNS topic that the stack knows
+(NotificationTopicArn). An existing way stays: what comes by both is read once, and
+spate bucket disconnect --via removes one, once the other has begun.
 
 Exit codes: 0 it is connected; 1 it is not; 2 the command line is wrong; 130
 interrupted. It may be given again.`,
@@ -69,7 +69,7 @@ interrupted. It may be given again.`,
 			})
 		},
 	}
-	c.Flags().DurationVar(&f.notice, "notice", notice, "`TIME` until the cutoff, which the notifications must have begun by")
+	c.Flags().DurationVar(&f.notice, "notice", notice, "`TIME` until the cutoff, by which notifications must have begun")
 	f.flags(c, awscontrol.ViaQueue, "`WAY` of the notifications: s3 (to the queue), eventbridge (by the stack's rule)")
 	return c
 }
@@ -78,11 +78,11 @@ func bucketDisconnectCommand(s *stackFlags, std stdio) *cobra.Command {
 	var f bucketFlags
 	c := &cobra.Command{
 		Use:   "disconnect",
-		Short: "Have the bucket no longer tell the stack",
-		Long: `Disconnect takes the stack's own entry off the bucket's notifications, and turns its
+		Short: "Stop the bucket notifying the stack",
+		Long: `Disconnect removes the stack's own entry from the bucket's notifications, and turns its
 rule off; with --via only one of the two. The job stays open: what was announced is
-read. That the bucket tells EventBridge stays as well, since others may listen there;
-and so does an entry that connect did not add, as that of a bucket which the stack's
+read. The bucket still notifies EventBridge, since others may listen there; and an
+entry that connect did not add stays, such as that of a bucket which the stack's
 template made: then it is not disconnected, and the entry is named.
 
 Exit codes: 0 it is disconnected; 1 it is not; 2 the command line is wrong; 130
@@ -100,7 +100,7 @@ interrupted. It may be given again.`,
 			})
 		},
 	}
-	f.flags(c, "", "take off this `WAY` only: s3, eventbridge")
+	f.flags(c, "", "remove this `WAY` only: s3, eventbridge")
 	return c
 }
 
@@ -188,8 +188,8 @@ func disconnectBucket(ctx context.Context, stack *control.Control, f bucketFlags
 		return done.print(f.as, std, "disconnected from EventBridge")
 	}
 	if left := change.Left(); len(left) > 0 {
-		return errors.Join(done.print(f.as, std, "not disconnected"), fmt.Errorf("bucket %s goes on telling the stack, by an entry that spate bucket connect did not add (%s): "+
-			"take it off where it was made, which for a bucket of the stack's own is its template", a.Bucket, left[0]))
+		return errors.Join(done.print(f.as, std, "not disconnected"), fmt.Errorf("bucket %s still notifies the stack, by an entry that spate bucket connect did not add (%s): "+
+			"remove it where it was made, which for the stack's own bucket is its template", a.Bucket, left[0]))
 	}
 	return done.print(f.as, std, "disconnected: spate job cancel "+a.Job+" ends the job as well")
 }

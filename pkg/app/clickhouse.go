@@ -120,7 +120,7 @@ func (c *Config) checkColumns(p *problems, path string, s *ClickHouseSinkConfig)
 	lines := s.lines()
 	switch {
 	case lines && s.Columns != nil:
-		p.add(path+".columns", "goes with rows that are made here, and json_each_row sends records as they are: name members by select or rename")
+		p.add(path+".columns", "needs rows that are made here, and json_each_row sends records as they are: name members by select or rename")
 		return
 	case s.Columns != nil && len(s.Columns) == 0:
 		p.add(path+".columns", "is empty: leave it out to fill columns by their names")
@@ -128,7 +128,7 @@ func (c *Config) checkColumns(p *problems, path string, s *ClickHouseSinkConfig)
 	names, check := map[string]bool{}, exprchain.CheckPaths(c.steps(), c.chainOptions())
 	for _, pair := range s.Columns {
 		if names[pair.Key] {
-			p.add(path+".columns"+keyed(pair.Key), "is there already")
+			p.add(path+".columns"+keyed(pair.Key), "is given twice")
 		}
 		names[pair.Key] = true
 		if err := check(pair.Value); err != nil {

@@ -21,7 +21,7 @@ func checkTable(ctx context.Context, c *Config, p Pipeline, what string, s *Clic
 	}
 	defer func() { _ = t.Close() }() // it has written nothing
 	d := t.Description()
-	all := []checked{{what, passed, fmt.Sprintf("table %s.%s of engine %s at %s, version %s; whether it may be written to, writing tells",
+	all := []checked{{what, passed, fmt.Sprintf("table %s.%s of engine %s at %s, version %s; no write was tried",
 		d.Database, d.Table, cmp.Or(d.Engine, "unknown"), strings.Join(s.servers(), ", "), d.Version)}}
 	for _, column := range d.Columns {
 		outcome := passed
@@ -71,10 +71,10 @@ func (t *clickHouseTable) from(c clickhousesink.Column) string {
 
 // rate says how often a continuous job inserts, for a person to judge.
 func (s *ClickHouseSinkConfig) rate() string {
-	text := fmt.Sprintf("one insert for each unit and %v of it: a continuous job with the batching window of 5 s makes 0.2 a second or more, and a table bears about one",
+	text := fmt.Sprintf("one insert for each unit and %v of it: with the batching window of 5 s, a continuous job makes 0.2 a second or more, and a table takes about one",
 		config.Size(int64(s.segments())*segment.Bytes))
 	if s.AsyncInsert == "wait" {
-		return text + ", or many where the server gathers them, as async_insert: wait lets it"
+		return text + ", or many if the server batches them, as with async_insert: wait"
 	}
-	return text + "; a longer window makes fewer, and async_insert: wait lets the server gather them"
+	return text + "; a longer window makes fewer, and async_insert: wait lets the server batch them"
 }

@@ -97,18 +97,18 @@ sink: {fiel: {path: out}}
 `, nil, `p.yaml:1: pipeline.thread: unknown key, did you mean threads?
 p.yaml:1: pipeline.threads: -1 is less than 0
 p.yaml:2: source.s4: unknown key, did you mean s3?
-p.yaml:3: feed: a name stands where a mapping is expected: write {memory: {}}
+p.yaml:3: feed: want a mapping, got a name: write {memory: {}}
 p.yaml:4: decode: needs one of: json, raw
 p.yaml:6: chain[0].map: unknown key; known here: filter, select, rename, drop, set, flatten, explode, merge, parse, route, unmatched
-p.yaml:7: chain[1].filter: a mapping stands where a scalar is expected
+p.yaml:7: chain[1].filter: want a scalar, got a mapping
 p.yaml:8: sink.fiel: unknown key, did you mean file?`},
 		{"a flag", least, []string{"pipeline.threads=-1", "source.s3.compression=gzp"},
-			`--set: source.s3.compression: "gzp" is none of auto, none, gzip, zstd; did you mean gzip?
+			`--set: source.s3.compression: "gzp" is not one of auto, none, gzip, zstd; did you mean gzip?
 --set: pipeline.threads: -1 is less than 0`},
 		{"a name that no job may have", strings.Replace(least, "name: p", "name: a b", 1), nil,
-			`p.yaml:1: pipeline.name: job "a b": a name is of 1 to 100 letters, digits, dots, dashes and underscores`},
+			`p.yaml:1: pipeline.name: job "a b": a name has 1 to 100 letters, digits, dots, dashes and underscores`},
 		{"a job of its own name", strings.Replace(least, "name: p", "name: a b", 1), []string{"job.name=a/b"},
-			`--set: job.name: job "a/b": a name is of 1 to 100 letters, digits, dots, dashes and underscores`},
+			`--set: job.name: job "a/b": a name has 1 to 100 letters, digits, dots, dashes and underscores`},
 		{"a flag that leads nowhere", least, []string{"pipeline.name.x=1"},
 			"--set: pipeline.name: holds a single value: the path cannot lead through it"},
 		{"a flag that is none", least, []string{"pipeline"}, "--set pipeline: not of the form path=value"},

@@ -32,7 +32,7 @@ func suggestTable(ctx context.Context, urls []string, f inspectFlags, std stdio)
 		case seen.Records() == before && found.Problem != "":
 			return &exitError{fmt.Errorf("%s: %s", url, found.Problem), exitIncomplete}
 		case seen.Records() == before:
-			return &exitError{fmt.Errorf("%s: no record of its first MiB is a JSON object, and a table's columns are members: its format is %s",
+			return &exitError{fmt.Errorf("%s: no record in its first MiB is a JSON object, which a table needs: its format is %s",
 				url, cmp.Or(found.Content.Format, "unknown")), exitIncomplete}
 		}
 	}

@@ -184,9 +184,9 @@ func (j *Job) tell(h *ledger.Halt) {
 	case j.opt.down != nil:
 		j.opt.down(h)
 	case h != nil:
-		j.opt.Log.Warn("sink is down, and is tried once a minute", "job", j.name, "error", h.Detail)
+		j.opt.Log.Warn("sink is down, and is retried once a minute", "job", j.name, "error", h.Detail)
 	default:
-		j.opt.Log.Info("sink is up again, and the job goes on", "job", j.name)
+		j.opt.Log.Info("sink is up again, and the job resumes", "job", j.name)
 	}
 }
 

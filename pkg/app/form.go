@@ -28,12 +28,12 @@ func (f *form) Set(s string) error {
 }
 
 // Type is how help names the value.
-func (f *form) Type() string { return "FORM" }
+func (f *form) Type() string { return "FORMAT" }
 
 // formFlag gives c the flag -o.
 func formFlag(c *cobra.Command, f *form) {
 	*f = asText
-	c.Flags().VarP(f, "output", "o", "`FORM` of what is printed: text or json")
+	c.Flags().VarP(f, "output", "o", "`FORMAT` of the output: text or json")
 	completeFlag(c, "output", string(asText), string(asJSON))
 }
 

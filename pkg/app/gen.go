@@ -41,7 +41,7 @@ or files are in the way; 130 interrupted.`,
 			if len(args) == 1 {
 				return nil
 			}
-			return fmt.Errorf("%s takes one argument, a directory, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
+			return fmt.Errorf("%s takes one argument, a directory, got %d: see %[1]s --help", c.CommandPath(), len(args))
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs

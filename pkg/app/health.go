@@ -46,10 +46,10 @@ func (j *Job) alive(context.Context) error {
 		return nil
 	}
 	if d := time.Since(time.Unix(0, turned)); d > silent {
-		return fmt.Errorf("the job has not been looked after for %s", d.Round(time.Second))
+		return fmt.Errorf("the job has not been checked for %s", d.Round(time.Second))
 	}
 	if d := time.Since(time.Unix(0, h.moved.Load())); d > stalled {
-		return fmt.Errorf("units are being read, and nothing of them has moved for %s", d.Round(time.Second))
+		return fmt.Errorf("units are being read, but none has progressed for %s", d.Round(time.Second))
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func TestAJobThatStandsStillIsNotAlive(t *testing.T) {
 		time.Sleep(stalled - time.Second)
 		says(t, "for less than five minutes", j.alive(t.Context()), "")
 		time.Sleep(2 * time.Second)
-		says(t, "for more than five minutes", j.alive(t.Context()), "nothing of them has moved for 5m")
+		says(t, "for more than five minutes", j.alive(t.Context()), "none has progressed for 5m")
 		close(write.open)
 		<-ended
 	})
@@ -197,7 +197,7 @@ func TestAJobThatNobodyLooksAfterIsNotAlive(t *testing.T) {
 		time.Sleep(silent)
 		says(t, "for less than half a minute", j.alive(t.Context()), "")
 		time.Sleep(time.Second)
-		says(t, "for more than half a minute", j.alive(t.Context()), "not been looked after for 3")
+		says(t, "for more than half a minute", j.alive(t.Context()), "not been checked for 3")
 		close(l.open)
 		close(list.open)
 		close(write.open)

@@ -32,12 +32,12 @@ func inspectCommand(std stdio) *cobra.Command {
 	var f inspectFlags
 	c := &cobra.Command{
 		Use:   "inspect URL...",
-		Short: "Say what an object is: label against content, and its first records",
+		Short: "Show what an object is: label against content, and its first records",
 		Long: `Inspect reads the beginning of objects, each at one version, and says how they are
 compressed, how their records lie, and whether that is what their names and metadata
 promise. A URL is of the form s3://bucket/key or file:///path.
 
-With --ddl it prints a statement instead that makes a ClickHouse table for the JSON
+With --ddl it prints instead a CREATE TABLE statement for ClickHouse, for the JSON
 records it saw in all of the objects.
 
 Exit codes: 0 every object was looked at, whatever was found; 1 one could not be
@@ -47,14 +47,14 @@ opened; 2 the command line is wrong; 130 interrupted.`,
 			if len(args) > 0 {
 				return nil
 			}
-			return fmt.Errorf("%s takes the URLs of objects, and none is given: see %[1]s --help", c.CommandPath())
+			return fmt.Errorf("%s takes the URLs of objects, got none: see %[1]s --help", c.CommandPath())
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.records < 1 {
 				return fmt.Errorf("--records: %d is less than 1", f.records)
 			}
 			if f.table != "" && !f.ddl {
-				return errors.New("--table: it names the table of --ddl, which is not given")
+				return errors.New("--table names the table of --ddl: give --ddl too")
 			}
 			if f.ddl {
 				return suggestTable(c.Context(), args, f, std)
@@ -63,7 +63,7 @@ opened; 2 the command line is wrong; 130 interrupted.`,
 		},
 	}
 	c.Flags().IntVar(&f.records, "records", 3, "show the first `N` records")
-	c.Flags().BoolVar(&f.ddl, "ddl", false, "print a statement that makes a ClickHouse table for the records")
+	c.Flags().BoolVar(&f.ddl, "ddl", false, "print a CREATE TABLE statement for ClickHouse")
 	c.Flags().StringVar(&f.table, "table", "", "with --ddl: the table's `NAME`; left out, it is made of the key")
 	formFlag(c, &f.as)
 	c.MarkFlagsMutuallyExclusive("ddl", "output")
@@ -91,7 +91,7 @@ func objectURL(url string) (l location, key string, err error) {
 	case l.dir+l.Bucket == "":
 		return l, "", fmt.Errorf("%q is neither s3://bucket/key nor file:///path", url)
 	case key == "" || strings.HasSuffix(url, "/"):
-		return l, "", fmt.Errorf("%q is a prefix, and inspect looks at objects: name one or some of them", url)
+		return l, "", fmt.Errorf("%q is a prefix, and inspect takes objects: name one or more", url)
 	}
 	return l, key, nil
 }

@@ -225,7 +225,7 @@ func (j *Job) drain(delivered <-chan struct{}, cancelWork func()) error {
 }
 
 // errStuck: units did not end though their context had.
-var errStuck = errors.New("units at hand did not end")
+var errStuck = errors.New("units in progress did not end")
 
 // start begins the job's next run. With its token a start whose answer was lost
 // is the same start.

@@ -99,7 +99,7 @@ func TestJobCommandsReachAStackByItsName(t *testing.T) {
 	if text, _ := spate(exitOK, "job", "list"); !strings.Contains(text, "\nlogs   1     listing") {
 		t.Errorf("list: %s", text)
 	}
-	if text, _ := spate(exitOK, "job", "status", "logs"); !strings.Contains(text, "feed      of all jobs: 0 waiting, 0 with readers, 0 dead letters\n") {
+	if text, _ := spate(exitOK, "job", "status", "logs"); !strings.Contains(text, "feed      0 waiting, 0 in flight, 0 dead letters, of all jobs\n") {
 		t.Errorf("status: %s", text)
 	}
 	if _, text := spate(exitIncomplete, "job", "start", "logs"); !strings.Contains(text, "invoke function spate-no-lister: ") || strings.Count(text, "\n") != 1 {

@@ -44,7 +44,7 @@ type redrivenJob struct {
 func jobRedriveCommand(s *stackFlags, std stdio) *cobra.Command {
 	return changeCommand(&cobra.Command{
 		Use:   "redrive JOB",
-		Short: "Read the dead units of a job again",
+		Short: "Retry the dead units of a job",
 		Long: `Redrive opens every dead unit of the job's run, with its attempts counted afresh, and
 has all open units sent within a minute. A failed job runs again, and ends by itself.
 Rows that are in a sink already are not read again, as far as the unit had come.
@@ -54,7 +54,7 @@ Exit codes: 0 it is done; 1 it cannot be: the run has neither failed nor is it r
 		Example: "  spate job redrive access-logs --stack logs",
 	}, s, std, func(ctx context.Context, c *control.Control, job string) (any, string, error) {
 		r, err := c.Redrive(ctx, job)
-		text := fmt.Sprintf("job %s, run %d: %s open again, and all that is open is sent within a minute", job, r.Run, many(r.Units, "dead unit is", "dead units are"))
+		text := fmt.Sprintf("job %s, run %d: %s open again, and all open units are sent within a minute", job, r.Run, many(r.Units, "dead unit is", "dead units are"))
 		return redrivenJob{job, r.Run, r.Units}, text, err
 	})
 }
@@ -69,7 +69,7 @@ type resumedJob struct {
 func jobResumeCommand(s *stackFlags, std stdio) *cobra.Command {
 	return changeCommand(&cobra.Command{
 		Use:   "resume JOB",
-		Short: "Let a halted job go on, once its fault is mended",
+		Short: "Resume a halted job, once its cause is fixed",
 		Long: `Resume clears the halt that it names, and has all open units sent within a minute. If
 the fault is still there, the job halts again with the first unit that meets it.
 
@@ -78,7 +78,7 @@ wrong; 130 interrupted, and may be repeated.`,
 		Example: "  spate job resume access-logs --stack logs",
 	}, s, std, func(ctx context.Context, c *control.Control, job string) (any, string, error) {
 		r, err := c.Resume(ctx, job)
-		text := fmt.Sprintf("job %s, run %d goes on within a minute; it was halted by %s: %s", job, r.Run, r.Halt.Reason, oneLine(r.Halt.Detail))
+		text := fmt.Sprintf("job %s, run %d resumes within a minute; it was halted by %s: %s", job, r.Run, r.Halt.Reason, oneLine(r.Halt.Detail))
 		return resumedJob{job, r.Run, haltOf(r.Halt)}, text, err
 	})
 }
@@ -93,7 +93,7 @@ type cancelledJob struct {
 func jobCancelCommand(s *stackFlags, std stdio) *cobra.Command {
 	return changeCommand(&cobra.Command{
 		Use:   "cancel JOB",
-		Short: "End a job as it is",
+		Short: "Cancel a job's run",
 		Long: `Cancel ends the job's run. Units that are being read are finished, the others are
 left, and the report names them. Started again, the job reads what is not done.
 
@@ -103,7 +103,7 @@ otherwise; 2 the command line is wrong; 130 interrupted, and may be repeated.`,
 	}, s, std, func(ctx context.Context, c *control.Control, job string) (any, string, error) {
 		r, err := c.Cancel(ctx, job)
 		if err == nil && r.Later != nil {
-			fmt.Fprintf(std.stderr, "spate: note: the report is written within a minute, for the finalizer could not be called: %s\n", oneLine(r.Later.Error()))
+			fmt.Fprintf(std.stderr, "spate: note: the report is written within a minute, because the finalizer could not be called: %s\n", oneLine(r.Later.Error()))
 		}
 		text := fmt.Sprintf("job %s, run %d is cancelled: spate job report %[1]s names what is not done", job, r.Run)
 		return cancelledJob{job, r.Run, ledger.Cancelled}, text, err

@@ -25,7 +25,7 @@ func jobCommand(std stdio) *cobra.Command {
 		Long: `Job commands go to a stack: the one that --stack names, whose outputs say where its
 parts are, or else the parts that the flags and the environment name (JOB_TABLE,
 FEED_QUEUE_URL, DEAD_LETTER_QUEUE_URL, REPORT_URL, LISTER_FUNCTION, FINALIZER_FUNCTION).
-Flags come before the stack's outputs, and SPATE_STACK stands for --stack.
+Flags override the stack's outputs, and SPATE_STACK stands for --stack.
 
 Region, credentials and endpoint are those of any AWS client: AWS_REGION,
 AWS_PROFILE, AWS_ENDPOINT_URL. docs/JOBS.md has the whole course of a job.`,
@@ -95,7 +95,7 @@ func (f *stackFlags) ask(ctx context.Context, std stdio, doing string, ask func(
 // oneJob requires one argument, the name of a job.
 func oneJob(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%s takes one argument, the job's name, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
+		return fmt.Errorf("%s takes one argument, the job's name, got %d: see %[1]s --help", c.CommandPath(), len(args))
 	}
 	return ledger.CheckName(args[0])
 }
@@ -128,5 +128,5 @@ func noArgument(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s takes no argument, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
+	return fmt.Errorf("%s takes no argument, got %d: see %[1]s --help", c.CommandPath(), len(args))
 }

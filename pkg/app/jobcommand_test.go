@@ -228,7 +228,7 @@ func TestAnInterruptIsNoFault(t *testing.T) {
 	for command, want := range map[string]string{
 		"list": "spate: job list was interrupted\n", "status logs": "spate: status of job logs was interrupted\n",
 		"redrive logs": "spate: redrive of job logs was interrupted\n",
-		"watch logs":   "spate: watch of job logs was interrupted: the job goes on, and spate job watch logs looks on\n",
+		"watch logs":   "spate: watch of job logs was interrupted: the job continues, and spate job watch logs follows it\n",
 	} {
 		s := newFakeStack()
 		s.lists(t, "logs")

@@ -24,11 +24,11 @@ func jobSendCommand(s *stackFlags, std stdio) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "send --keys FILE",
-		Short: "Have named objects read by the stack's continuous job",
-		Long: `Send names objects as a notification would: each version that the job has not had
-goes into a unit, and what it has had is left alone. The keys are those of the source,
-whole, one on a line of FILE, or of standard input for -. A line may also be a JSON
-object {"key", "size", "etag", "version"}; what it leaves out is asked of the bucket.
+		Short: "Send named objects to the stack's continuous job",
+		Long: `Send announces objects as a notification would: each version that is new to the job
+goes into a unit, and known ones are left alone. Each line of FILE, or of standard
+input for -, is a whole key of the source, or a JSON object {"key", "size", "etag",
+"version"}; what it leaves out is looked up in the bucket.
 
 Exit codes: 0 each was taken or is known; 1 some could not be, and are named; 2 the
 command line is wrong; 130 interrupted. It may be given again.`,
@@ -96,7 +96,7 @@ func sendKeys(ctx context.Context, stack *control.Control, in io.Reader, as form
 		}
 	}
 	if err == nil && sent.Failed > 0 {
-		err = fmt.Errorf("%s could not be taken: give the command again once that is mended", many(sent.Failed, "object", "objects"))
+		err = fmt.Errorf("%s could not be taken: repeat the command once that is fixed", many(sent.Failed, "object", "objects"))
 	}
 	return err
 }

@@ -38,12 +38,13 @@ that has ended is started again: the new run lists anew and reads what is not do
 One that is listing or running is refused, with the number of its run.
 
 What is read is what the stack's own pipeline file says, unless --url, --include and
---exclude say otherwise for this run. So is JOB, where it is left out: job.name, or
-pipeline.name. With --pipeline it is that of the file there.
+--exclude say otherwise for this run. JOB defaults to that file's job.name
+or pipeline.name, or with --pipeline to those of FILE.
 
---cutoff live hands over from a listing to notifications: the run waits until the
-cutoff that spate bucket connect fixed, as for any --cutoff that is to come, and lists
-what was last modified before it; what is put later is announced. An upload that was under way may be read by both.
+--cutoff live hands over from a listing to notifications: the run waits for the
+cutoff that spate bucket connect fixed, as for any --cutoff in the future, and lists
+what was last modified before it; what is put later is announced. An upload in progress
+at the cutoff may be read by both.
 
 Exit codes: 0 it is started, with --watch it completed; 1 it was refused or cannot be
 started, with --watch also what spate job watch has; 2 the command line or the pipeline
@@ -70,7 +71,7 @@ file is wrong; 130 interrupted.`,
 	fs.StringVar(&f.cutoff, "cutoff", "", "list what was modified before `TIME` only; live: before the cutoff of the continuous job")
 	fs.StringVar(&f.run.TaskToken, "task-token", "", "`TOKEN` of the Step Functions task to answer when the run has ended")
 	fs.StringVar(&f.run.Token, "token", "", "name of this start: the same `TOKEN` is the same run, however often it is given")
-	fs.BoolVar(&f.watch, "watch", false, "go on as spate job watch does")
+	fs.BoolVar(&f.watch, "watch", false, "then watch the run, as spate job watch does")
 	progressFlag(c, &f.progress)
 	formFlag(c, &f.as)
 	return c
@@ -122,13 +123,13 @@ func startJob(ctx context.Context, args []string, s *stackFlags, f startFlags, s
 		}
 		started, err := c.Start(ctx, job, f.run)
 		if e, ok := errors.AsType[*control.FunctionError](err); err != nil && (!ok || e.Crashed) {
-			return fmt.Errorf("%w: if it is started all the same, --token %s finds it again", err, f.run.Token)
+			return fmt.Errorf("%w: if it started anyway, --token %s finds it", err, f.run.Token)
 		}
 		if err != nil {
 			return err
 		}
 		if started.Later != nil {
-			fmt.Fprintf(std.stderr, "spate: note: the schedule begins the listing within a minute, for the lister could not be called: %s\n", oneLine(started.Later.Error()))
+			fmt.Fprintf(std.stderr, "spate: note: the schedule begins the listing within a minute, because the lister could not be called: %s\n", oneLine(started.Later.Error()))
 		}
 		return f.proceed(ctx, c, started, mode, std)
 	})
@@ -154,7 +155,7 @@ func (f *startFlags) before() error {
 func (f *startFlags) selects() error {
 	if f.run.URL != "" {
 		if l, err := parseURL(f.run.URL); err != nil || l.Bucket == "" {
-			return fmt.Errorf("--url: %q is no bucket that a stack could read: give s3://bucket/prefix/", f.run.URL)
+			return fmt.Errorf("--url: %q is not a bucket that a stack can read: give s3://bucket/prefix/", f.run.URL)
 		}
 	}
 	globs := plan.Filter{Include: f.run.Include, Exclude: f.run.Exclude}

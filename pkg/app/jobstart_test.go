@@ -77,7 +77,7 @@ func TestAStartThatMayHaveBeenNamesItsToken(t *testing.T) {
 	s := newFakeStack()
 	s.refuse = failure.New(failure.Job, failure.Denied, errors.New("allow it"))
 	code := s.run(t.Context(), t, "job", "start", "logs", "--table", "t")
-	said := regexp.MustCompile(`^spate: start job logs: allow it: if it is started all the same, --token ([A-Z0-9]+) finds it again\n$`).FindStringSubmatch(s.stderr)
+	said := regexp.MustCompile(`^spate: start job logs: allow it: if it started anyway, --token ([A-Z0-9]+) finds it\n$`).FindStringSubmatch(s.stderr)
 	if code != exitIncomplete || said == nil || !strings.Contains(s.calls[0], `"token":"`+said[1]+`"`) {
 		t.Errorf("code %d: %s, calls %q", code, s.stderr, s.calls)
 	}

@@ -175,7 +175,7 @@ job; 2 the command line is wrong; 130 interrupted.`,
 		ValidArgsFunction: s.completeJob(std),
 		RunE: func(c *cobra.Command, args []string) error {
 			if key == "" && etag != "" {
-				return errors.New("--etag says which version of --key is meant: give that too")
+				return errors.New("--etag names a version of --key: give --key too")
 			}
 			return s.ask(c.Context(), std, "status of job "+args[0], func(stack *control.Control) error {
 				if key != "" {
@@ -238,10 +238,10 @@ func (j *jobStatus) text(w io.Writer, now time.Time) error {
 	}
 	fmt.Fprintf(b, "  records   %s\n", humanize.Comma(j.Records))
 	if j.Resends > 0 {
-		fmt.Fprintf(b, "  re-sent   %s, because nothing worked on what is open\n", many(j.Resends, "time", "times"))
+		fmt.Fprintf(b, "  re-sent   %s, because no reader was working on the open units\n", many(j.Resends, "time", "times"))
 	}
 	if q := j.Feed; q != nil {
-		fmt.Fprintf(b, "  feed      of all jobs: %s waiting, %s with readers, %s dead letters\n",
+		fmt.Fprintf(b, "  feed      %s waiting, %s in flight, %s dead letters, of all jobs\n",
 			humanize.Comma(int64(q.Ready+q.Delayed)), humanize.Comma(int64(q.InFlight)), humanize.Comma(int64(q.Dead)))
 	}
 	if j.Halt != nil {
@@ -285,21 +285,21 @@ func (j *jobStatus) next() string {
 	case j.State == ledger.Completed:
 		return "spate job report " + j.Job + " shows what it did"
 	case j.State == ledger.Failed:
-		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again, spate job start %[1]s what was written anew", j.Job)
+		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s retries them, spate job start %[1]s reads new versions", j.Job)
 	case j.State == ledger.Cancelled && j.Live != nil:
 		return "spate bucket connect opens it again; what was announced meanwhile waits in the intake's queues"
 	case j.State == ledger.Cancelled:
 		return "spate job start " + j.Job + " reads what is not done"
 	case j.Halt != nil && j.Halt.Reason == failure.SinkDown:
-		return "nothing: the sink is tried each minute, and the job goes on when it answers"
+		return "nothing: the sink is retried each minute, and the job resumes when it answers"
 	case j.Halt != nil:
-		return "mend that, then spate job resume " + j.Job
+		return "fix that, then spate job resume " + j.Job
 	case j.SendDue:
 		return "nothing: the schedule sends the open units within a minute"
 	case j.Live != nil && j.Units.Dead > 0:
-		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s reads them again", j.Job)
+		return fmt.Sprintf("spate job report %s names the dead units, spate job redrive %[1]s retries them", j.Job)
 	case j.Units.Dead > 0:
-		return fmt.Sprintf("spate job report %s names the dead units: the job fails with them, unless spate job redrive %[1]s opens them", j.Job)
+		return fmt.Sprintf("spate job report %s names the dead units: the job fails unless spate job redrive %[1]s retries them", j.Job)
 	}
 	return ""
 }

@@ -56,7 +56,7 @@ func watchJob(ctx context.Context, c *control.Control, job string, run int, mode
 		w.display.Stop()
 	}
 	if ctx.Err() != nil {
-		return &exitError{fmt.Errorf("watch of job %s was interrupted: the job goes on, and spate job watch %[1]s looks on", job), exitInterrupted}
+		return &exitError{fmt.Errorf("watch of job %s was interrupted: the job continues, and spate job watch %[1]s follows it", job), exitInterrupted}
 	}
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func jobReportCommand(s *stackFlags, std stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report JOB",
 		Short: "Print the report of a job's last run",
-		Long: `Report prints what the finalizer wrote when the run ended. Of a run that goes on it
-makes one, of what is done by now; for that it reads every unit's item.
+		Long: `Report prints what the finalizer wrote when the run ended. For a run in
+progress it makes one of what is done so far, for which it reads every unit's item.
 
 Exit codes: 0 it is printed, whatever it says; 1 it cannot be read; 2 the command line
 is wrong; 130 interrupted.`,
@@ -145,15 +145,15 @@ func endOf(r *report.Report) error {
 	case report.Completed:
 		return nil
 	case report.Failed:
-		text = fmt.Sprintf("job %s failed: %s: spate job redrive %[1]s reads them again, spate job start %[1]s what was written anew", r.Job, oneLine(r.Reason))
+		text = fmt.Sprintf("job %s failed: %s: spate job redrive %[1]s retries them, spate job start %[1]s reads new versions", r.Job, oneLine(r.Reason))
 	case report.Halted:
-		text = fmt.Sprintf("job %s is halted: %s: mend that, then spate job resume %[1]s", r.Job, oneLine(r.Reason))
+		text = fmt.Sprintf("job %s is halted: %s: fix that, then spate job resume %[1]s", r.Job, oneLine(r.Reason))
 	case report.Cancelled:
 		text = fmt.Sprintf("job %s was cancelled: spate job start %[1]s reads what is not done", r.Job)
 	case report.Interrupted, report.Running:
 		fallthrough
 	default:
-		text = fmt.Sprintf("job %s is %s again: spate job watch %[1]s looks on", r.Job, r.State)
+		text = fmt.Sprintf("job %s is %s again: spate job watch %[1]s follows it", r.Job, r.State)
 	}
 	return &exitError{errors.New(text), exitIncomplete}
 }

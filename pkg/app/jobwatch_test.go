@@ -75,11 +75,11 @@ func TestHowAJobEndsIsTheExitCodeOfItsWatch(t *testing.T) {
 			s.ends(t, "logs", ledger.Completed)
 		}, exitOK, ""},
 		"failed": {func(t *testing.T, s *fakeStack, m ledger.Meta) { s.reads(t, m, 3, 4); s.ends(t, "logs", ledger.Failed) }, exitIncomplete,
-			"spate: job logs failed: 1 of 4 units are dead: spate job redrive logs reads them again, spate job start logs what was written anew\n"},
+			"spate: job logs failed: 1 of 4 units are dead: spate job redrive logs retries them, spate job start logs reads new versions\n"},
 		"cancelled": {func(t *testing.T, s *fakeStack, _ ledger.Meta) { s.ends(t, "logs", ledger.Cancelled) }, exitIncomplete,
 			"spate: job logs was cancelled: spate job start logs reads what is not done\n"},
 		"halted": {func(t *testing.T, s *fakeStack, _ ledger.Meta) { s.halts(t, "logs") }, exitIncomplete,
-			"spate: job logs is halted: denied: get s3://b/p/0.gz: 403 allow s3:GetObject: mend that, then spate job resume logs\n"},
+			"spate: job logs is halted: denied: get s3://b/p/0.gz: 403 allow s3:GetObject: fix that, then spate job resume logs\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAWatchThatIsInterruptedLeavesTheJobAlone(t *testing.T) {
 		defer cancel()
 		code := s.run(ctx, t, "job", "watch", "logs", "--table", "t")
 		if code != exitInterrupted || s.stdout != "" || strings.Count(s.stderr, "\n") != 3 || // two lines of progress
-			!strings.HasSuffix(s.stderr, "\nspate: watch of job logs was interrupted: the job goes on, and spate job watch logs looks on\n") {
+			!strings.HasSuffix(s.stderr, "\nspate: watch of job logs was interrupted: the job continues, and spate job watch logs follows it\n") {
 			t.Errorf("code %d: %s%s", code, s.stdout, s.stderr)
 		}
 		if m, err := s.Meta(t.Context(), "logs"); err != nil || m.State != ledger.Running || m.Halt != nil {

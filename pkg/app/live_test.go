@@ -334,7 +334,7 @@ func TestStatusOfAContinuousJob(t *testing.T) {
 	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/a", "--etag", `"old"`); code != exitIncomplete || !strings.Contains(s.stdout, "not announced") {
 		t.Errorf("exit %d: %s%s", code, s.stdout, s.stderr)
 	}
-	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/x"); code != exitIncomplete || !strings.Contains(s.stderr, "no such object: ask after a version that was there by its --etag") {
+	if code := s.run(t.Context(), t, "job", "status", liveJob, "--key", "in/x"); code != exitIncomplete || !strings.Contains(s.stderr, "no such object: give the --etag of an earlier version") {
 		t.Errorf("exit %d: %s%s", code, s.stdout, s.stderr)
 	}
 }

@@ -89,7 +89,7 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 	switch _, reason := failure.Of(err); {
 	case err == nil, errors.Is(err, ledger.ErrNoClaim):
 	case reason == failure.NotFound && etag == "":
-		return fmt.Errorf("%w: ask after a version that was there by its --etag", err)
+		return fmt.Errorf("%w: give the --etag of an earlier version", err)
 	default:
 		return err
 	}
@@ -111,7 +111,7 @@ func objectStatus(ctx context.Context, stack *control.Control, job, key, etag st
 		_, err = fmt.Fprintln(std.stdout, k.text())
 	}
 	if err == nil && k.State == keyUnknown {
-		return &exitError{fmt.Errorf("job %s does not know %q: spate job send --keys - has it read", job, key), exitIncomplete}
+		return &exitError{fmt.Errorf("job %s does not know %q: spate job send --keys - reads it", job, key), exitIncomplete}
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func planCommand(p Pipeline, std stdio) *cobra.Command {
 	var f planFlags
 	c := &cobra.Command{
 		Use:   "plan PIPELINE.yaml",
-		Short: "Say what a job would read, and its time and price on Lambda",
+		Short: "Show what a job would read, and its time and price on Lambda",
 		Long: `Plan lists the source and packs it into units as a job does, with the same code,
 and keeps and sends nothing. Of large objects it reads the first bytes, as a job
 does, to see whether they can be cut.
@@ -102,10 +102,10 @@ type plannedLambda struct {
 // planJob is spate plan.
 func planJob(ctx context.Context, path string, f planFlags, p Pipeline, std stdio) error {
 	if m := f.on.MemoryMB; m < 128 || m > 10240 {
-		return fmt.Errorf("--memory: %d is not of 128 to 10240", m)
+		return fmt.Errorf("--memory: %d is not between 128 and 10240", m)
 	}
 	if c := f.on.Concurrency; c < 1 || c > price.MaxConcurrency {
-		return fmt.Errorf("--concurrency: %d is not of 1 to %d", c, price.MaxConcurrency)
+		return fmt.Errorf("--concurrency: %d is not between 1 and %d", c, price.MaxConcurrency)
 	}
 	mode, err := progressMode(f.progress, std.env)
 	if err != nil {
@@ -213,7 +213,7 @@ func (r *planned) text(w io.Writer) error {
 	l := r.Lambda
 	fmt.Fprintf(b, "\n  on Lambda about %s and $%s; functions at once: %s, of %s MB, arm64\n",
 		minutes(l.Minutes), dollars(l.Dollars.Total), humanize.Comma(int64(l.Concurrency)), humanize.Comma(int64(l.MemoryMB)))
-	fmt.Fprintf(b, "            $%s computing, $%s requests; what the sinks take is not in it\n", dollars(l.Dollars.Compute), dollars(l.Dollars.Requests))
+	fmt.Fprintf(b, "            $%s computing, $%s requests; sinks not included\n", dollars(l.Dollars.Compute), dollars(l.Dollars.Requests))
 	return b.Flush()
 }
 

@@ -27,10 +27,10 @@ func checkCommand(p Pipeline, std stdio) *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check PIPELINE.yaml",
-		Short: "Try all that a job needs, and write nothing",
+		Short: "Check all that a job needs, and write nothing",
 		Long: `Check reads the pipeline file as run does, lists a page of the source, reads the
 first byte of the first object that the job would read, and looks at each sink. What
-only a write would tell is said to be untested.
+only a write can show is reported as untested.
 
 Exit codes: 0 nothing is in the way; 1 something is; 2 the command line or the
 pipeline file is wrong; 130 interrupted.`,
@@ -43,7 +43,7 @@ pipeline file is wrong; 130 interrupted.`,
 		},
 	}
 	setFlag(c, &f.set)
-	c.Flags().BoolVar(&f.overwrite, "overwrite", false, "as for run, which then replaces the output of an earlier one")
+	c.Flags().BoolVar(&f.overwrite, "overwrite", false, "as for run: replace the output of an earlier run")
 	formFlag(c, &f.as)
 	return c
 }
@@ -136,9 +136,9 @@ func checkSource(ctx context.Context, c *Config, p Pipeline) checked {
 	first := firstOf(page, l.options)
 	if first == nil {
 		if page.More {
-			return checked{what, untested, listed + ", of which the first page holds none that the job would read"}
+			return checked{what, untested, listed + ", none on the first page that the job would read"}
 		}
-		return checked{what, passed, listed + ", and none that the job would read: check url, include and exclude if there should be"}
+		return checked{what, passed, listed + ", none that the job would read: if there should be, check url, include and exclude"}
 	}
 	in := object.NewReader(ctx, l.bucket, []object.Part{{Object: first.Object, End: 1}}, object.Options{Retries: 2})
 	err = in.Next()

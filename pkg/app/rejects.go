@@ -73,7 +73,7 @@ func (c *Config) checkRejects(p *problems) {
 		s := c.sections()[name]
 		switch {
 		case name == rejectsSink || name == rejectsSink+pipe.DroppedSuffix:
-			p.add(sinkPath(name), "%s is a name of the rejects section: call it otherwise", name)
+			p.add(sinkPath(name), "%s is a name of the rejects section: choose another", name)
 		case s != nil && own.shares(s):
 			p.add("rejects.url", "is where %s writes: give rejects their own", sinkPath(name))
 		}

@@ -78,7 +78,7 @@ func TestAReportSaysOfRejectsBeyondTheLimit(t *testing.T) {
 func TestAReportOfRecordsThatWereRejectedAndNotKeptSaysHowToKeepThem(t *testing.T) {
 	r := &report.Report{State: report.Completed, Sinks: report.Sinks{"default": {Records: 2}}}
 	r.Units.Planned, r.Records = 1, report.Records{In: 9, Out: 2, Rejected: 7}
-	if w := warnings(r); len(w) != 1 || w[0] != "7 of 9 records were rejected: with a rejects section each is kept, and why" {
+	if w := warnings(r); len(w) != 1 || w[0] != "7 of 9 records were rejected: a rejects section keeps each, with its reason" {
 		t.Errorf("got %q", w)
 	}
 	r.Records = report.Records{In: 9, Out: 9}

@@ -36,12 +36,12 @@ func runCommand(p Pipeline, std stdio) *cobra.Command {
 		Use:   "run PIPELINE.yaml",
 		Short: "Run a whole job in this process and report",
 		Long: `Run lists the source once, reads every object, and ends with a report: either
-every record is in the sink, or it says exactly which object is not, and why. A
-sink that goes down under way is waited for, and tried once a minute.
+every record is in the sink, or it says exactly which object is not, and why. If
+a sink goes down meanwhile, run waits and retries it once a minute.
 
 Exit codes: 0 completed; 1 the job failed, halted or is incomplete; 2 the command
 line or the pipeline file is wrong; 130 interrupted. The first interrupt lets the
-units at hand finish for 5 s, the second ends the process at once.`,
+units in progress finish for 5 s, the second ends the process at once.`,
 		Example: "  spate run pipeline.yaml\n  spate run pipeline.yaml --set sink.file.path=/tmp/rows.ndjson --limit 1000",
 		Args:    onePipeline,
 
@@ -57,9 +57,9 @@ units at hand finish for 5 s, the second ends the process at once.`,
 	fs.StringVar(&f.state, "state", "", "keep progress in `DIR`, so that the same command continues after an interrupt or a crash")
 	fs.StringVar(&f.report, "report", "", "write the report as JSON to `FILE`")
 	progressFlag(c, &f.progress)
-	fs.StringVarP(&f.output, "output", "o", "text", "`FORM` of the report: text or json")
+	fs.StringVarP(&f.output, "output", "o", "text", "`FORMAT` of the report: text or json")
 	fs.BoolVar(&f.logJSON, "log-json", false, "log in JSON")
-	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "log what is of this `LEVEL` or above: debug, info, warn or error")
+	fs.TextVar(&f.logLevel, "log-level", f.logLevel, "log at this `LEVEL` and above: debug, info, warn or error")
 	completeFlag(c, "output", "text", "json")
 	completeFlag(c, "log-level", "debug", "info", "warn", "error")
 	return c
@@ -124,7 +124,7 @@ func (j *Job) shown(ctx context.Context, mode progress.Mode, stderr *switchable,
 	display := progress.Start(std.stderr, mode, j.snapshot, progress.Options{})
 	stderr.to(display)
 	stopping := context.AfterFunc(ctx, func() {
-		_, _ = fmt.Fprintf(stderr, "spate: note: stopping: units at hand have %v to finish; interrupt again to end at once\n", drain)
+		_, _ = fmt.Fprintf(stderr, "spate: note: stopping: units in progress have %v to finish; interrupt again to end at once\n", drain)
 	})
 	r, err := j.Run(ctx)
 	stopping()
@@ -141,7 +141,7 @@ func (f *runFlags) down(w io.Writer) func(*ledger.Halt) {
 		kept = "; nothing is lost then"
 	}
 	return func(h *ledger.Halt) {
-		text := "note: the sink is up again: the job goes on"
+		text := "note: the sink is up again: the job resumes"
 		if h != nil {
 			text = "warning: the job is halted: " + h.Detail + "; interrupt to end it" + kept
 		}
@@ -173,12 +173,12 @@ func warnings(r *report.Report) []string {
 	_, kept := r.Sinks[rejectsSink]
 	switch n := r.Records; {
 	case n.In > 0 && n.Rejected == n.In:
-		all = append(all, fmt.Sprintf("all %d records were rejected: is it the format that framing and decode say?", n.In))
+		all = append(all, fmt.Sprintf("all %d records were rejected: do framing and decode name their format?", n.In))
 	case n.Rejected > 0 && !kept:
-		all = append(all, fmt.Sprintf("%d of %d records were rejected: with a rejects section each is kept, and why", n.Rejected, n.In))
+		all = append(all, fmt.Sprintf("%d of %d records were rejected: a rejects section keeps each, with its reason", n.Rejected, n.In))
 	}
 	if n := droppedRejects(r); n > 0 {
-		all = append(all, fmt.Sprintf("%d rejected records are beyond rejects.limit: they are counted, and not written", n))
+		all = append(all, fmt.Sprintf("%d rejected records are beyond rejects.limit: they are counted but not written", n))
 	}
 	return all
 }

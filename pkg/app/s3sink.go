@@ -92,7 +92,7 @@ func (s *S3SinkConfig) mayHold(o *S3SinkConfig) bool {
 // openS3Sink connects to the bucket; it writes nothing.
 func openS3Sink(ctx context.Context, c *Config, p Pipeline, s *S3SinkConfig, source location) (*s3sink.Sink, error) {
 	if s.Partition != "" && p.Chain == nil && c.passesRaw() {
-		return nil, errors.New("partition: rows pass as they are, and one that is no JSON is in no partition: add decode: {json: {}}")
+		return nil, errors.New("partition: rows pass as they are, and one that is not JSON has no partition: add decode: {json: {}}")
 	}
 	return newS3Sink(ctx, s, source)
 }

@@ -30,7 +30,7 @@ func checkPlace(ctx context.Context, c *Config, p Pipeline, name string, l locat
 		}
 		state := "can be made"
 		if _, statErr := os.Stat(s.File.Path); statErr == nil {
-			state = "is there and would be written to"
+			state = "exists and would be written to"
 		}
 		return result(what, fmt.Sprintf("file %s %s", s.File.Path, state), err)
 	case s.S3 != nil:
@@ -38,7 +38,7 @@ func checkPlace(ctx context.Context, c *Config, p Pipeline, name string, l locat
 	case s.Stdout != nil:
 		return checked{what, passed, "standard output"}
 	default:
-		return checked{what, passed, "rows go nowhere"}
+		return checked{what, passed, "rows are discarded"}
 	}
 }
 
@@ -62,9 +62,9 @@ func checkS3(ctx context.Context, c *Config, p Pipeline, what string, s *S3SinkC
 	_, err = b.List(ctx, "")
 	switch {
 	case denied(err):
-		return checked{what, untested, fmt.Sprintf("%s may not be listed, which a job does not need; whether it may be written to, writing tells", s.URL)}
+		return checked{what, untested, fmt.Sprintf("%s cannot be listed, which a job does not need; no write was tried", s.URL)}
 	case err != nil:
 		return result(what, "", err)
 	}
-	return checked{what, passed, fmt.Sprintf("%s is there; whether it may be written to, writing tells", s.URL)}
+	return checked{what, passed, fmt.Sprintf("%s exists; no write was tried", s.URL)}
 }

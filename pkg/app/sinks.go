@@ -68,7 +68,7 @@ func (c *Config) checkSinks(p *problems) {
 		return
 	}
 	if c.Sink != nil {
-		p.add("sinks", "stands beside sink: keep one, or make sink one of sinks")
+		p.add("sinks", "is set beside sink: keep one, or make sink one of sinks")
 	}
 	if len(c.Sinks) == 0 {
 		p.add("sinks", "is empty: want name: {a sink}")
@@ -78,9 +78,9 @@ func (c *Config) checkSinks(p *problems) {
 	for _, name := range c.sinkNames() {
 		s, path := c.Sinks[name], "sinks"+keyed(name)
 		if name == "sink" || name == defaultSink {
-			p.add(path, "%s is the name of a pipeline's only sink: call it otherwise", name)
+			p.add(path, "%s is the name of a pipeline's only sink: choose another", name)
 		} else if !sinkName.MatchString(name) {
-			p.add(path, "a sink's name is of letters, digits, _ and -, 64 at most")
+			p.add(path, "a sink's name has letters, digits, _ and -, at most 64")
 		}
 		c.checkSection(p, path, &s)
 		others.check(p, path, &s)
@@ -114,7 +114,7 @@ type places struct {
 func (t *places) check(p *problems, path string, s *SinkConfig) {
 	if s.Stdout != nil {
 		if t.stdout != "" {
-			p.add(path, "writes to standard output, and so does %s: rows would mix", t.stdout)
+			p.add(path, "writes to standard output, and so does %s: their rows would mix", t.stdout)
 		}
 		t.stdout = path
 	}

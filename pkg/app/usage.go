@@ -47,7 +47,7 @@ func onePipeline(c *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return fmt.Errorf("%s takes one argument, the pipeline file, and %d are given: see %[1]s --help", c.CommandPath(), len(args))
+	return fmt.Errorf("%s takes one argument, the pipeline file, got %d: see %[1]s --help", c.CommandPath(), len(args))
 }
 
 // completePipeline completes the argument that onePipeline requires.

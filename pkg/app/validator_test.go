@@ -31,11 +31,11 @@ func validKeyword(schema map[string]any, keyword string, arg, v any, path string
 			types = []any{arg}
 		}
 		if !slices.ContainsFunc(types, func(t any) bool { return isOf(t.(string), v) }) {
-			return wrong("%v is none of %v", v, types)
+			return wrong("%v is not one of %v", v, types)
 		}
 	case "enum":
 		if !slices.Contains(arg.([]any), v) {
-			return wrong("%v is none of %v", v, arg)
+			return wrong("%v is not one of %v", v, arg)
 		}
 	case "const":
 		if v != arg {

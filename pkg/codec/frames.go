@@ -133,7 +133,7 @@ func endsInside(err error) error {
 func notAFrame(head []byte) error {
 	if _, name := identify(head); name != "" {
 		return failure.Errorf(failure.Member, failure.Undecodable,
-			"decompress zstd: among the frames is %s, which is not read", name)
+			"decompress zstd: among the frames is %s, which is not supported", name)
 	}
 	return failure.Errorf(failure.Member, failure.Undecodable,
 		"decompress zstd: what follows a frame is not another one: %w", zstd.ErrMagicMismatch)

@@ -153,7 +153,7 @@ func (r *Reader) begin() error {
 		name = string(c)
 	}
 	return failure.Errorf(failure.Member, failure.Undecodable,
-		"decompress %s: what is in it is %s, which is not read: store UTF-8 text, compressed once", r.codec, name)
+		"decompress %s: the content is %s, which is not supported: store UTF-8 text, compressed once", r.codec, name)
 }
 
 // Close frees the decoders and forgets the source, which it does not close. A

@@ -130,7 +130,7 @@ func TestReaderRefusesWhatIsNoTextInside(t *testing.T) {
 			{"\xff\xfea\x00", "UTF-16"}, {"PK\x03\x04aaaa", "zip"},
 		} {
 			_, err := decode(t, codec.Options{}, pack(tt.content))
-			wantUndecodable(t, err, "decompress "+name+": what is in it")
+			wantUndecodable(t, err, "decompress "+name+": the content is")
 			wantUndecodable(t, err, tt.says)
 			got, err := decode(t, codec.Options{Force: codec.Codec(name)}, pack(tt.content))
 			if err != nil || got != tt.content {

@@ -21,7 +21,7 @@ func Sniff(head []byte) (Codec, error) {
 	c, name := identify(head)
 	if name != "" {
 		return "", failure.Errorf(failure.Member, failure.Undecodable,
-			"read object: it is %s, which is not read: store it as UTF-8 text, plain or in gzip or zstd", name)
+			"read object: it is %s, which is not supported: store it as UTF-8 text, plain or in gzip or zstd", name)
 	}
 	return c, nil
 }

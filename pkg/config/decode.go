@@ -58,7 +58,7 @@ func (d *decoder) structure(v reflect.Value, n *node, path string) {
 	fs := fields(v)
 	switch {
 	case n.kind == scalar && len(n.vars) == 0 && names(n.text, fs):
-		d.add(n.pos, path, "a name stands where a mapping is expected: write {%s: {}}", n.text)
+		d.add(n.pos, path, "want a mapping, got a name: write {%s: {}}", n.text)
 		return
 	case n.kind != null && !d.expect(n, mapping, path):
 		return
@@ -106,7 +106,7 @@ func (d *decoder) field(f field, n *node, path string) {
 		if guess := suggest(c.text, f.oneOf); guess != "" && len(c.vars) == 0 {
 			known += "; did you mean " + guess + "?"
 		}
-		d.add(at, p, "%s is none of %s", c.show(), known)
+		d.add(at, p, "%s is not one of %s", c.show(), known)
 	}
 }
 
@@ -130,7 +130,7 @@ func (d *decoder) list(v reflect.Value, n *node, path string) {
 
 func (d *decoder) mapping(v reflect.Value, n *node, path string) {
 	if v.Type().Key().Kind() != reflect.String {
-		d.add(n.pos, path, "cannot be read into %s: keys are text", v.Type())
+		d.add(n.pos, path, "cannot be read into %s: keys are strings", v.Type())
 		return
 	}
 	if !d.expect(n, mapping, path) {
@@ -160,6 +160,6 @@ func (d *decoder) expect(n *node, k kind, path string) bool {
 	if n.kind == k {
 		return true
 	}
-	d.add(n.pos, path, "%s stands where %s is expected", n.kind, k)
+	d.add(n.pos, path, "want %s, got %s", k, n.kind)
 	return false
 }

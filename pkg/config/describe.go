@@ -12,7 +12,7 @@ type Kind string
 
 // The kinds.
 const (
-	Text     Kind = "text"
+	String   Kind = "string"
 	Integer  Kind = "integer"
 	Boolean  Kind = "boolean"
 	Bytes    Kind = "size"
@@ -56,9 +56,9 @@ func describe(t reflect.Type, around []reflect.Type) (Type, error) {
 	case t == reflect.TypeFor[Time]():
 		return Type{Kind: Moment}, nil
 	case t == reflect.TypeFor[Pairs]():
-		return Type{Kind: Named, Elem: &Type{Kind: Text}}, nil
+		return Type{Kind: Named, Elem: &Type{Kind: String}}, nil
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()), t.Kind() == reflect.String:
-		return Type{Kind: Text}, nil
+		return Type{Kind: String}, nil
 	case t.Kind() == reflect.Bool:
 		return Type{Kind: Boolean}, nil
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64:

@@ -28,7 +28,7 @@ func TestATypeIsDescribedAsItIsRead(t *testing.T) {
 		Ours   int
 		Gone   int `yaml:"-"`
 	}
-	text := config.Type{Kind: config.Text}
+	text := config.Type{Kind: config.String}
 	section := config.Type{Kind: config.Section, Name: "body", Keys: []config.Key{{Name: "path", Type: text, Required: true, Example: "out/"}}}
 	want := config.Type{Kind: config.Section, Name: "spec", Keys: []config.Key{
 		{Name: "name", Type: text, OneOf: []string{"a", "b"}},

@@ -124,7 +124,7 @@ func (r *references) value(number string) (string, *variable, error) {
 	}
 	switch {
 	case name == "" || rest != "" && !strings.HasPrefix(rest, ":-") && !strings.HasPrefix(rest, ":?"):
-		return "", nil, fmt.Errorf("${%s… is no reference: write ${VAR}, ${VAR:-default}, ${VAR:?message}, or $$ for a dollar", name)
+		return "", nil, fmt.Errorf("${%s… is not a reference: write ${VAR}, ${VAR:-default}, ${VAR:?message}, or $$ for a dollar", name)
 	case strings.HasPrefix(rest, ":-") && value == "":
 		return rest[2:], nil, nil
 	case strings.HasPrefix(rest, ":?") && value == "":

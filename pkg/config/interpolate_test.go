@@ -141,7 +141,7 @@ func TestAnEscapedPlaceholderIsRefused(t *testing.T) {
 
 func TestASuggestionTellsNothingOfAName(t *testing.T) {
 	_, err := load("f.yaml", []byte("pipeline: {name: a}\nfeed: ${V}\nsource: {}"), func(string) (string, bool) { return "memory", true })
-	if err == nil || err.Error() != "f.yaml:2: feed: a scalar stands where a mapping is expected" {
+	if err == nil || err.Error() != "f.yaml:2: feed: want a mapping, got a scalar" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestASuggestionTellsNothingOfAName(t *testing.T) {
 func TestASuggestionTellsNothingOfAValue(t *testing.T) {
 	text := "pipeline: {name: a}\nsource: {s3: {url: u, compression: ${V}}}"
 	_, err := load("f.yaml", []byte(text), func(string) (string, bool) { return "gzp", true })
-	if err == nil || err.Error() != "f.yaml:2: source.s3.compression: the value of ${V} is none of auto, none, gzip, zstd" {
+	if err == nil || err.Error() != "f.yaml:2: source.s3.compression: the value of ${V} is not one of auto, none, gzip, zstd" {
 		t.Errorf("got %v", err)
 	}
 }

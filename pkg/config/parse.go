@@ -41,7 +41,7 @@ func parse(file string, text []byte, env func(string) (string, bool)) (*node, er
 		if root.kind == null {
 			return nil, at.errorf("", "the file is empty: it needs at least a pipeline, a source and a sink")
 		}
-		return nil, root.errorf("", "%s stands where the sections are expected: source:, sink: and so on", root.kind)
+		return nil, root.errorf("", "want sections (source:, sink: and so on), got %s", root.kind)
 	}
 	return root, r.err()
 }

@@ -93,7 +93,7 @@ func (r *reader) key(k *yaml.Node, at pos, path string) bool {
 	case r.refs.in(k.Value):
 		r.add(at, path, "a key cannot hold a variable: its value would change the structure of the file")
 	case strings.ContainsAny(k.Value, "\r\n"):
-		r.add(at, path, "a key must stand in one line")
+		r.add(at, path, "a key must be on one line")
 	default:
 		return true
 	}

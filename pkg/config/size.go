@@ -50,7 +50,7 @@ func parseSize(s string) (Size, error) {
 	n.Mul(n, new(big.Rat).SetInt64(factor))
 	switch {
 	case !n.IsInt():
-		return 0, wrong("is no whole number of bytes")
+		return 0, wrong("is not a whole number of bytes")
 	case !n.Num().IsInt64():
 		return 0, wrong("is more than 8EiB, the largest size there is")
 	}

@@ -123,7 +123,7 @@ func TestAHaltThatKeepsComingBackIsSaid(t *testing.T) {
 		s.halts(t, "logs", now)
 	}}
 	_, err := control.New(l, control.Options{}).Resume(t.Context(), "logs")
-	if err == nil || !strings.Contains(err.Error(), "it halts as often as it is resumed") {
+	if err == nil || !strings.Contains(err.Error(), "it halts again each time") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -106,7 +106,7 @@ func (c *Control) Cutoff(ctx context.Context) (time.Time, error) {
 	case a.Run == 0, a.State.Ended(): // then nothing is announced to it any more
 		return time.Time{}, fmt.Errorf("job %s is not open, so it has no cutoff: spate bucket connect opens it and fixes one", a.Job)
 	case a.Cutoff.IsZero():
-		return time.Time{}, fmt.Errorf("job %s has no cutoff, as its first notification opened it: give --cutoff a time from which on all objects were announced", a.Job)
+		return time.Time{}, fmt.Errorf("job %s has no cutoff, as its first notification opened it: give --cutoff a time since when all objects were announced", a.Job)
 	}
 	return a.Cutoff, nil
 }

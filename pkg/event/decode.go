@@ -83,7 +83,7 @@ func decode(body []byte, wrapped bool) ([]Record, error) {
 	case given(e.Message) && e.Topic != "":
 		return decodeSNS(&e, wrapped)
 	}
-	return nil, fmt.Errorf("a JSON object with %s is no notification of S3, SNS or EventBridge", fields(body))
+	return nil, fmt.Errorf("a JSON object with %s is not a notification of S3, SNS or EventBridge", fields(body))
 }
 
 func decodeSNS(e *envelope, wrapped bool) ([]Record, error) {

@@ -70,7 +70,7 @@ var bodies = map[string][]string{
 		`bad: event version "3.0" and this build reads 2.x`,
 		`bad: event version "22.0" and this build reads 2.x`,
 		`bad: event version "" and this build reads 2.x`,
-		`bad: a record of "aws:dynamodb" is none of S3`,
+		`bad: a record of "aws:dynamodb", not of S3`,
 		`bad: the record is not a JSON object`,
 		`bad: event version "" and this build reads 2.x`,
 		`ObjectCreated:Put harbour-logs/"good" 1 "e" v= s=` + at,
@@ -100,8 +100,8 @@ var bodies = map[string][]string{
 	"trail.json":            {`error: decode notification: it is a notification of CloudTrail's or Config's own, not of S3`},
 	"sns_trail.json":        {`error: decode notification: SNS topic "arn:aws:sns:eu-west-1:111122223333:harbour": it is a notification of CloudTrail's or Config's own`},
 	"sns_config.json":       {`error: decode notification: SNS topic "arn:aws:sns:eu-west-1:111122223333:harbour": it is a notification of CloudTrail's or Config's own`},
-	"trail_file.json":       {`bad: a record of "s3.amazonaws.com" is none of S3`},
-	"finding.json":          {`error: decode notification: a JSON object with "accountId", "id", "partition", "region", "schemaVersion" and 2 more fields is no notification of S3, SNS or EventBridge`},
+	"trail_file.json":       {`bad: a record of "s3.amazonaws.com", not of S3`},
+	"finding.json":          {`error: decode notification: a JSON object with "accountId", "id", "partition", "region", "schemaVersion" and 2 more fields is not a notification of S3, SNS or EventBridge`},
 }
 
 func TestEveryKindOfBodyIsRead(t *testing.T) {

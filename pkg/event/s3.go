@@ -67,7 +67,7 @@ func (r *Record) fromS3(raw json.RawMessage) error {
 	r.Name, r.Time = string(s.Name), timeOf(s.Time)
 	// Compatible stores put their own name in the place of aws.
 	if s.Source != "" && !strings.HasSuffix(string(s.Source), ":s3") {
-		return fmt.Errorf("a record of %q is none of S3", short(string(s.Source)))
+		return fmt.Errorf("a record of %q, not of S3", short(string(s.Source)))
 	}
 	if !major(s.Version, "2") {
 		return fmt.Errorf("event version %q and this build reads 2.x", short(string(s.Version)))

@@ -110,7 +110,7 @@ func (p *part) close() error {
 	return p.pin.Close()
 }
 
-var errStalled = errors.New("the body brought no bytes for too long")
+var errStalled = errors.New("the body stalled")
 
 // request is a window that was asked for.
 type request struct {

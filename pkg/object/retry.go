@@ -18,7 +18,7 @@ const progress = TailBytes
 
 // ErrNoAnswer is wrapped by the error of a read whose retries are used up: the
 // fault may pass, so it says nothing about the object.
-var ErrNoAnswer = errors.New("no answer that lasts")
+var ErrNoAnswer = errors.New("no complete answer")
 
 // window returns the request that p.pos lies in, its body open: the current one,
 // its successor, or a repetition of it. At the part's end it returns io.EOF.

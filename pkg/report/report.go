@@ -84,7 +84,7 @@ type Units struct {
 	Dead    int `json:"dead"`
 	Missing int `json:"missing"`
 	// Unlisted counts the units that earlier runs of the job read, wholly or in
-	// part, and that this run's listing did not give again: their objects are
+	// part, and that this run's listing no longer contains: their objects are
 	// gone, or share a unit with others now. Rows of the latter are in the sink
 	// once for each of the two units.
 	Unlisted int `json:"unlisted"`

@@ -128,8 +128,8 @@ func TestText(t *testing.T) {
 	}
 	for n, want := range map[int]string{
 		0: "units     0 planned, 0 done, 0 dead, 0 missing\n  records",
-		1: "0 missing\n  earlier   1 unit of earlier runs, which",
-		3: "earlier   3 units of earlier runs, which",
+		1: "0 missing\n  unlisted  1 unit of earlier runs that",
+		3: "unlisted  3 units of earlier runs that",
 	} {
 		var b strings.Builder
 		r := &report.Report{Units: report.Units{Unlisted: n}}

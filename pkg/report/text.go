@@ -44,7 +44,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	fmt.Fprintf(b, "%d done, %d dead, %d missing\n", r.Units.Done, r.Units.Dead, r.Units.Missing)
 	if n := r.Units.Unlisted; n > 0 {
-		fmt.Fprintf(b, "  earlier   %s of earlier runs, which this listing did not give again: rows of objects that are still listed are in the sink a second time\n", count(n, "unit"))
+		fmt.Fprintf(b, "  unlisted  %s of earlier runs that this listing no longer contains: rows of their objects still listed are in the sink twice\n", count(n, "unit"))
 	}
 	c := r.Records
 	fmt.Fprintf(b, "  records   %s in, %s out, %s filtered, %s rejected", humanize.Comma(c.In), humanize.Comma(c.Out), humanize.Comma(c.Filtered), humanize.Comma(c.Rejected))

@@ -80,7 +80,7 @@ func (r *retrying) try(ctx context.Context, verb string, call func() error) erro
 		return err
 	}
 	return failure.Errorf(failure.Job, failure.SinkDown,
-		"%s %s: failing for %v: %w: check that it can be reached: it is tried once a minute, and the job goes on by itself",
+		"%s %s: failing for %v: %w: check that it can be reached: it is retried once a minute, and the job resumes by itself",
 		verb, r.name, p.Budget.Round(time.Second), err)
 }
 

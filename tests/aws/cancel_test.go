@@ -64,7 +64,7 @@ func (s *stack) startAndLeave(t *testing.T, job string) {
 	}
 	last, _ := io.ReadAll(said) // what ends it shows in the code
 	_ = c.Wait()
-	if code := c.ProcessState.ExitCode(); code != 130 || !strings.Contains(string(last), "the job goes on") {
+	if code := c.ProcessState.ExitCode(); code != 130 || !strings.Contains(string(last), "the job continues") {
 		t.Errorf("watch that was interrupted: code %d, %s", code, last)
 	}
 }

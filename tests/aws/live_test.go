@@ -211,7 +211,7 @@ func (l *liveJob) isWired(t *testing.T) {
 	if said := l.want(t, 1, "start", "backfill", "--cutoff", "live").stderr; !strings.Contains(said, "its first notification opened it") {
 		t.Errorf("start says %s", said)
 	}
-	if said := l.bucket(t, 1, "disconnect").stderr; !strings.Contains(said, "goes on") {
+	if said := l.bucket(t, 1, "disconnect").stderr; !strings.Contains(said, "still notifies") {
 		t.Errorf("disconnect says %s", said)
 	}
 	l.tell(t, l.theirs())

@@ -21,8 +21,8 @@ func TestCommandsThatCannotBeDoneSayWhy(t *testing.T) {
 		"no such job to cancel":           {1, []string{"cancel", "nobody"}, "no such job: nobody"},
 		"no such flag":                    {2, []string{"status", "nobody", "--loud"}, "loud"},
 		"no job is named":                 {2, []string{"cancel"}, "takes one argument"},
-		"a name that is none":             {2, []string{"start", "a/b"}, "a name is of"},
-		"a directory as the source":       {2, []string{"start", "elsewhere", "--url", "file:///tmp/"}, "is no bucket"},
+		"a name that is none":             {2, []string{"start", "a/b"}, "a name has"},
+		"a directory as the source":       {2, []string{"start", "elsewhere", "--url", "file:///tmp/"}, "is not a bucket"},
 		"a source that holds the output":  {1, []string{"start", "elsewhere", "--url", s.outputs["OutputUrl"]}, "would be read again"},
 		"a source that holds the reports": {1, []string{"start", "elsewhere", "--url", s.outputs["ReportUrl"]}, "would be read again"},
 	} {

@@ -16,12 +16,12 @@ func TestCheckSaysWhatFillsWhichColumn(t *testing.T) {
 	check := func(t *testing.T, code int, sink, more string, want ...string) {
 		t.Helper()
 		res := run{}.spate(t, "check", e.pipeline(t, dir, "t", ", password: ''"+sink, more))
-		if res.code != code {
-			t.Errorf("exit code %d, want %d\n%s", res.code, code, res.stderr)
+		if res.Code != code {
+			t.Errorf("exit code %d, want %d\n%s", res.Code, code, res.Stderr)
 		}
 		for _, w := range want {
-			if !strings.Contains(squeeze(res.stdout)+res.stderr, w) {
-				t.Errorf("it does not say %q:\n%s%s", w, res.stdout, res.stderr)
+			if !strings.Contains(squeeze(res.Stdout)+res.Stderr, w) {
+				t.Errorf("it does not say %q:\n%s%s", w, res.Stdout, res.Stderr)
 			}
 		}
 	}
@@ -30,13 +30,13 @@ func TestCheckSaysWhatFillsWhichColumn(t *testing.T) {
 			"ok sink.columns.id UInt64 from id", "ok sink.columns.name LowCardinality(String) from name",
 			"ok sink.columns.made DateTime is not filled: DEFAULT", "warning sink.columns.need UInt8 is not filled",
 			"ok sink.columns.twice UInt64 is not filled: MATERIALIZED", "warning sink the rows' member at has no column",
-			"warning sink "+e.database+".t knows no repeats")
+			"warning sink "+e.database+".t does not deduplicate")
 	})
 	t.Run("a run says in its log what may surprise", func(t *testing.T) {
 		res := run{}.completes(t, e.pipeline(t, dir, "t", "", decode+"chain: [{select: [id, 'name: at', at]}]\n"))
-		for _, want := range []string{"no column and are left out", "members=at", "knows no repeats"} {
-			if !strings.Contains(res.stderr, want) {
-				t.Errorf("it does not say %q:\n%s", want, res.stderr)
+		for _, want := range []string{"no column and are left out", "members=at", "does not deduplicate"} {
+			if !strings.Contains(res.Stderr, want) {
+				t.Errorf("it does not say %q:\n%s", want, res.Stderr)
 			}
 		}
 	})
@@ -53,7 +53,7 @@ func TestCheckSaysWhatFillsWhichColumn(t *testing.T) {
 		check(t, 1, ", columns: {twice: id}", decode, "column twice is MATERIALIZED")
 	})
 	t.Run("a path that is not there", func(t *testing.T) {
-		check(t, 2, ", columns: {id: idd}", decode+"chain: [{select: [id]}]\n", "sink.clickhouse.columns.id: idd is not among", "did you mean id?")
+		check(t, 2, ", columns: {id: idd}", decode+"chain: [{select: [id]}]\n", "sink.clickhouse.columns.id: the steps before leave no idd", "did you mean id?")
 	})
 	t.Run("a window that is required", func(t *testing.T) {
 		check(t, 1, ", dedup: required", decode, "failed sink", "deduplication is required", "non_replicated_deduplication_window")
@@ -82,15 +82,15 @@ func TestAPasswordIsUsedAndNeverPrinted(t *testing.T) {
 	write(t, filepath.Join(dir, "a.ndjson"), records(0, 3))
 	e.table(t, "t", "", deduplicating)
 	file := e.pipeline(t, dir, "t", ", user: spate, password: \"${PW}\"", decode)
-	wrong := run{env: []string{"PW=hunter2"}}.spate(t, "run", "--log-level", "debug", file)
-	if wrong.code != 1 && wrong.code != 2 || !strings.Contains(wrong.stderr, "516") {
-		t.Errorf("exit code %d\n%s", wrong.code, wrong.stderr)
+	wrong := run{Env: []string{"PW=hunter2"}}.spate(t, "run", "--log-level", "debug", file)
+	if wrong.Code != 1 && wrong.Code != 2 || !strings.Contains(wrong.Stderr, "516") {
+		t.Errorf("exit code %d\n%s", wrong.Code, wrong.Stderr)
 	}
-	right := run{env: []string{"PW=engine"}}.spate(t, "run", "--log-level", "debug", "-o", "json", file)
-	if right.code != 0 {
-		t.Errorf("exit code %d\n%s", right.code, right.stderr)
+	right := run{Env: []string{"PW=engine"}}.spate(t, "run", "--log-level", "debug", "-o", "json", file)
+	if right.Code != 0 {
+		t.Errorf("exit code %d\n%s", right.Code, right.Stderr)
 	}
-	for _, text := range []string{wrong.stdout, wrong.stderr} {
+	for _, text := range []string{wrong.Stdout, wrong.Stderr} {
 		if strings.Contains(text, "hunter2") {
 			t.Errorf("it shows the password:\n%s", text)
 		}
@@ -105,9 +105,9 @@ func TestASuggestedTableTakesTheRecords(t *testing.T) {
 `
 	for name, put := range map[string]func(t *testing.T, dir string){
 		"of spate gen": func(t *testing.T, dir string) {
-			res := run{binary: plainBinary}.spate(t, "gen", dir, "--objects", "1", "--size", "900KiB")
-			if res.code != 0 {
-				t.Fatal(res.stderr)
+			res := run{Binary: plainBinary}.spate(t, "gen", dir, "--objects", "1", "--size", "900KiB")
+			if res.Code != 0 {
+				t.Fatal(res.Stderr)
 			}
 		},
 		"of the access logs": func(t *testing.T, dir string) {
@@ -128,17 +128,17 @@ func TestASuggestedTableTakesTheRecords(t *testing.T) {
 					t.Fatal(found, err)
 				}
 				table := run{}.spate(t, "inspect", "--ddl", "--table", "t", "file://"+found[0])
-				if table.code != 0 {
-					t.Fatal(table.stderr)
+				if table.Code != 0 {
+					t.Fatal(table.Stderr)
 				}
-				e.exec(t, table.stdout)
+				e.exec(t, table.Stdout)
 				sink := ", dedup: required, format: " + format
 				if name == "of all kinds" {
 					sink += `, columns: {id: id, ts: ts, when: when, day: day, u: u, n: n, f: f, b: b, tags: tags, http: http, x: x, mix: mix, big: big, a.b: '["a.b"]', e: e, o: o, lines: lines, deep: deep, "weird ` + "`na'me" + `": "[\"weird ` + "`na'me" + `\"]", index: index, order: order, s: s}`
 				}
 				res := run{}.completes(t, e.pipeline(t, dir, "t", sink, decode))
-				if r := res.report.Records; r.Rejected > 0 || r.Out == 0 {
-					t.Errorf("%+v of\n%s", r, table.stdout)
+				if r := res.Report.Records; r.Rejected > 0 || r.Out == 0 {
+					t.Errorf("%+v of\n%s", r, table.Stdout)
 				}
 			})
 		}

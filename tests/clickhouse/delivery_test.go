@@ -35,7 +35,7 @@ func TestRowsAreThereOnce(t *testing.T) {
 			file := e.pipeline(t, dir, "t", inParts+", format: "+format, decode)
 			for range 2 {
 				res := run{}.completes(t, file)
-				if got := res.report.Records.Out; got != files*perFile {
+				if got := res.Report.Records.Out; got != files*perFile {
 					t.Errorf("%d records out", got)
 				}
 				e.once(t, "t", files*perFile)
@@ -94,7 +94,7 @@ func TestKillsLoseAndRepeatNothing(t *testing.T) {
 				file := through.pipeline(t, dir, "t", inParts, decode)
 				state := filepath.Join(t.TempDir(), "state")
 				args := []string{"run", "--progress", "none", "--state", state, file}
-				first := run{begun: func(cmd *exec.Cmd) {
+				first := run{Begun: func(cmd *exec.Cmd) {
 					victim.Store(cmd)
 					if what == lose {
 						go func() { // once the engine has it
@@ -105,12 +105,12 @@ func TestKillsLoseAndRepeatNothing(t *testing.T) {
 						}()
 					}
 				}}.spate(t, args...)
-				if first.code != -1 || kills.Load() != 1 {
-					t.Fatalf("it was not killed: exit code %d, %d kills\n%s", first.code, kills.Load(), first.stderr)
+				if first.Code != -1 || kills.Load() != 1 {
+					t.Fatalf("it was not killed: exit code %d, %d kills\n%s", first.Code, kills.Load(), first.Stderr)
 				}
 				victim.Store(nil)
-				if res := (run{}).spate(t, args...); res.code != 0 {
-					t.Fatalf("exit code %d\n%s%s", res.code, res.stdout, res.stderr)
+				if res := (run{}).spate(t, args...); res.Code != 0 {
+					t.Fatalf("exit code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 				}
 				e.once(t, "t", files*perFile)
 			})
@@ -178,11 +178,11 @@ func TestASchemaThatChangesHaltsTheJobOnce(t *testing.T) {
 				return pass
 			}
 			res := run{}.spate(t, "run", "--progress", "none", through.pipeline(t, dir, "t", inParts, decode))
-			if res.code != 1 || res.report == nil || !strings.Contains(res.report.Reason, "schema") {
-				t.Fatalf("exit code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || res.Report == nil || !strings.Contains(res.Report.Reason, "schema") {
+				t.Fatalf("exit code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			if !strings.Contains(res.report.Reason, "column name is ") || strings.Count(res.stderr, "job load halted") != 1 {
-				t.Errorf("the column is not named, or not once:\n%s", res.stderr)
+			if !strings.Contains(res.Report.Reason, "column name is ") || strings.Count(res.Stderr, "job load halted") != 1 {
+				t.Errorf("the column is not named, or not once:\n%s", res.Stderr)
 			}
 		})
 	}

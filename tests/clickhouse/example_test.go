@@ -28,9 +28,9 @@ func TestTheExampleLoadsItsBucketOnce(t *testing.T) {
 
 func TestAChainInGoLoadsTheTableThatItsStructDescribes(t *testing.T) {
 	e, dir := newEngine(t), t.TempDir()
-	gen := run{binary: plainBinary}.spate(t, "gen", filepath.Join(dir, "logs"), "--objects", "2", "--size", "1MiB", "--compression", "gzip")
-	if gen.code != 0 {
-		t.Fatal(gen.stderr)
+	gen := run{Binary: plainBinary}.spate(t, "gen", filepath.Join(dir, "logs"), "--objects", "2", "--size", "1MiB", "--compression", "gzip")
+	if gen.Code != 0 {
+		t.Fatal(gen.Stderr)
 	}
 	typed := filepath.Join(dir, "typed")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", typed, "../../examples/clickhouse/typed").CombinedOutput(); err != nil {
@@ -44,20 +44,20 @@ func TestAChainInGoLoadsTheTableThatItsStructDescribes(t *testing.T) {
 	create = strings.TrimSuffix(strings.NewReplacer("//\t", "", "//", "").Replace(create), "type")
 	load := func(want int) result {
 		t.Helper()
-		r := run{binary: typed, env: []string{"LOGS=file://" + dir + "/logs/", "CLICKHOUSE_URL=" + e.url}}
+		r := run{Binary: typed, Env: []string{"LOGS=file://" + dir + "/logs/", "CLICKHOUSE_URL=" + e.url}}
 		res := r.spate(t, "run", "--progress", "none", "../../examples/clickhouse/typed/pipeline.yaml", "--set", "sink.clickhouse.database="+e.database)
-		if res.code != want {
-			t.Fatalf("exit code %d, want %d\n%s", res.code, want, res.stderr)
+		if res.Code != want {
+			t.Fatalf("exit code %d, want %d\n%s", res.Code, want, res.Stderr)
 		}
 		return res
 	}
 	e.exec(t, create)
 	for range 2 {
 		res := load(0)
-		e.wants(t, "SELECT count(), uniqExact(at, service, bytes) > 1, min(status) >= 100, max(took) > 0 FROM requests", fmt.Sprintf("%d\t1\t1\t1", res.report.Records.In))
+		e.wants(t, "SELECT count(), uniqExact(at, service, bytes) > 1, min(status) >= 100, max(took) > 0 FROM requests", fmt.Sprintf("%d\t1\t1\t1", res.Report.Records.In))
 	}
 	e.exec(t, "ALTER TABLE requests MODIFY COLUMN bytes UInt32")
-	if res := load(2); !strings.Contains(res.stderr, "column bytes is UInt32, and rows have UInt64") {
-		t.Errorf("a table of other columns: %s", res.stderr)
+	if res := load(2); !strings.Contains(res.Stderr, "column bytes is UInt32, and rows have UInt64") {
+		t.Errorf("a table of other columns: %s", res.Stderr)
 	}
 }

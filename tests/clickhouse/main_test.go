@@ -15,14 +15,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/spate-go/spate/pkg/report"
 	"github.com/spate-go/spate/tests/clikit"
 )
 
@@ -113,36 +111,27 @@ func (e engine) wants(t *testing.T, sql, want string) {
 	}
 }
 
-// run is one call of the binary.
-type run struct {
-	binary string   // "": the one with the race detector
-	env    []string // beside the process's own
-	begun  func(*exec.Cmd)
-}
-
-// result is what came of it.
-type result struct {
-	code           int
-	stdout, stderr string
-	report         *report.Report // nil if none was written
-	took           time.Duration
-}
+// A run is a call of the binary, of the one with the race detector if it names
+// none; a result is what came of it.
+type (
+	run    clikit.Call
+	result = clikit.Outcome
+)
 
 func (r run) spate(t *testing.T, args ...string) result {
 	t.Helper()
-	if r.binary == "" {
-		r.binary = raceBinary
+	if r.Binary == "" {
+		r.Binary = raceBinary
 	}
-	o := clikit.Call{Binary: r.binary, Env: r.env, Begun: r.begun}.Do(t, args...)
-	return result{code: o.State.ExitCode(), stdout: o.Stdout, stderr: o.Stderr, report: o.Report, took: o.Took}
+	return clikit.Call(r).Do(t, args...)
 }
 
 // completes runs a pipeline file, which has to go well.
 func (r run) completes(t *testing.T, file string, args ...string) result {
 	t.Helper()
 	res := r.spate(t, append([]string{"run", "--progress", "none", file}, args...)...)
-	if res.code != 0 {
-		t.Fatalf("exit code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("exit code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	return res
 }

@@ -29,7 +29,7 @@ func TestRandomRecordsAreRowsAsDocumentedOrRejected(t *testing.T) {
 			}
 			e.exec(t, string(statement))
 			sink := ", dedup: off, max_rows: 50, format: " + format + ", compression: " + compression
-			run{binary: plainBinary}.completes(t, e.pipeline(t, filepath.Join(dir, "in"), "t", sink, decode+"rejects: {url: \"file://"+dir+"/rejects/\"}\n"))
+			run{Binary: plainBinary}.completes(t, e.pipeline(t, filepath.Join(dir, "in"), "t", sink, decode+"rejects: {url: \"file://"+dir+"/rejects/\"}\n"))
 			write(t, filepath.Join(dir, "rows"), e.exec(t, "SELECT *, toUInt8(0) FROM t ORDER BY i FORMAT RowBinary"))
 			complaints, rows := judged(t, "judge", seed, format, dir)
 			if complaints != "" {

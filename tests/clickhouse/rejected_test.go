@@ -27,7 +27,7 @@ func TestRowsThatTheServerRefusesAreFoundAndTheOthersInsertedOnce(t *testing.T) 
 			file := e.pipeline(t, dir, "t", ", format: "+format, decode+fmt.Sprintf("rejects: {url: \"file://%s/\"}\n", rejects))
 			res := run{}.completes(t, file)
 			want := files*perFile - refused
-			if r := res.report.Records; r.Rejected != int64(refused) || r.Out != int64(want) {
+			if r := res.Report.Records; r.Rejected != int64(refused) || r.Out != int64(want) {
 				t.Errorf("report: %+v, want %d rejected", r, refused)
 			}
 			e.wants(t, "SELECT count(), uniqExact(id), countIf(id % 4999 = 7) FROM t", fmt.Sprintf("%d\t%[1]d\t0", want))
@@ -53,10 +53,10 @@ func TestRowsThatTheServerRefusesAreFoundAndTheOthersInsertedOnce(t *testing.T) 
 		e.table(t, "t", constraint, deduplicating)
 		file := e.pipeline(t, dir, "t", ", rejected: fail", strings.Replace(decode, "\n", "\n", 1))
 		res := run{}.spate(t, "run", "--progress", "none", file, "--set", "feed.memory.attempt_cap=2")
-		if res.code != 1 || res.report == nil || res.report.Units.Dead == 0 {
-			t.Fatalf("exit code %d: %+v\n%s", res.code, res.report, res.stderr)
+		if res.Code != 1 || res.Report == nil || res.Report.Units.Dead == 0 {
+			t.Fatalf("exit code %d: %+v\n%s", res.Code, res.Report, res.Stderr)
 		}
-		if d := res.report.Dead[0]; d.Reason != "sink_rejected" || !strings.Contains(d.Detail, "fit") {
+		if d := res.Report.Dead[0]; d.Reason != "sink_rejected" || !strings.Contains(d.Detail, "fit") {
 			t.Errorf("dead for %s: %s", d.Reason, d.Detail)
 		}
 	})

@@ -73,7 +73,7 @@ sink:
     format: %s
     distributed: {key: %q}
 `, dir, e.shard(t, "1"), e.shard(t, "2"), e.shard(t, "3"), e.database, []string{"rowbinary", "native"}[i%2], key)+decode)
-			run{binary: plainBinary}.completes(t, file)
+			run{Binary: plainBinary}.completes(t, file)
 			e.wants(t, "SELECT count(), countIf(shard != [1, 1, 2, 3, 3, 3, 3]["+key+" % 7 + 1]) FROM t", fmt.Sprintf("%d\t0", rows))
 		})
 	}

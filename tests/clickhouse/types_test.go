@@ -60,7 +60,7 @@ func keepsEdges(t *testing.T, all []edge, sink string) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "edges.ndjson"), strings.Join(rows, "}\n")+"}\n")
 	res := run{}.completes(t, e.pipeline(t, dir, "t", sink, decode+"rejects: {url: \"file://"+dir+"-rejects/\"}\n"))
-	if n := res.report.Records.Rejected; n > 0 {
+	if n := res.Report.Records.Rejected; n > 0 {
 		found, _ := filepath.Glob(dir + "-rejects/*")
 		for _, f := range found {
 			text, _ := os.ReadFile(f)
@@ -106,7 +106,7 @@ func TestAValueThatDoesNotFitIsNamedAndNothingIsLost(t *testing.T) {
 	e.exec(t, "CREATE TABLE t ("+columns+") ENGINE = MergeTree ORDER BY i"+allTypes)
 	write(t, filepath.Join(dir, "bad.ndjson"), rows)
 	res := run{}.completes(t, e.pipeline(t, dir, "t", ", dedup: off", decode+"rejects: {url: \"file://"+dir+"-rejects/\"}\n"))
-	if r := res.report.Records; r.Rejected != int64(len(cases)) || r.Out != 1 {
+	if r := res.Report.Records; r.Rejected != int64(len(cases)) || r.Out != 1 {
 		t.Errorf("%+v, want %d rejected", r, len(cases))
 	}
 	e.wants(t, "SELECT count(), min(i) FROM t", fmt.Sprintf("1\t%d", len(cases)))

@@ -41,7 +41,7 @@ func TestTenMillionRowsHaveTheGeneratorsSums(t *testing.T) {
 		}
 	}
 	e.exec(t, "CREATE TABLE t (id UInt64, v UInt32) "+deduplicating)
-	res := run{binary: plainBinary}.completes(t, e.pipeline(t, dir, "t", "", decode), "--set", "source.s3.target=16MiB")
-	t.Logf("%d rows in %v", rows, res.took)
+	res := run{Binary: plainBinary}.completes(t, e.pipeline(t, dir, "t", "", decode), "--set", "source.s3.target=16MiB")
+	t.Logf("%d rows in %v", rows, res.Took)
 	e.wants(t, "SELECT count(), sum(id), sum(v), uniqExact(id) FROM t", fmt.Sprintf("%d\t%d\t%d\t%[1]d", rows, ids, values))
 }

@@ -116,8 +116,8 @@ func TestAnAdminAddressThatIsTakenIsAWrongCommandLine(t *testing.T) {
 		":http":           "admin.listen: \":http\"",
 	} {
 		res := run{}.spate(t, "run", pipeline(t, src, out, "admin: {listen: \""+listen+"\"}"))
-		if res.code != 2 || !strings.Contains(res.stderr, want) {
-			t.Errorf("%s: code %d\n%s", listen, res.code, res.stderr)
+		if res.Code != 2 || !strings.Contains(res.Stderr, want) {
+			t.Errorf("%s: code %d\n%s", listen, res.Code, res.Stderr)
 		}
 		if _, err := os.Stat(out); err == nil {
 			t.Error("an output was made all the same")

@@ -72,14 +72,14 @@ func TestMemoryIsBoundedWhateverTheInput(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			res := run{binary: plainBinary}.spate(t, "run", pipeline(t, dir, filepath.Join(t.TempDir(), "out"), ""))
-			if res.code != 0 || res.report.Records.In != c.in {
-				t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			res := run{Binary: plainBinary}.spate(t, "run", pipeline(t, dir, filepath.Join(t.TempDir(), "out"), ""))
+			if res.Code != 0 || res.Report.Records.In != c.in {
+				t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			if res.peak > c.peak {
-				t.Errorf("peak memory %d MiB", res.peak/mib)
+			if res.Peak > c.peak {
+				t.Errorf("peak memory %d MiB", res.Peak/mib)
 			}
-			t.Logf("peak %d MiB, %v of CPU", res.peak/mib, res.cpu)
+			t.Logf("peak %d MiB, %v of CPU", res.Peak/mib, res.CPU)
 		})
 	}
 }

@@ -68,9 +68,9 @@ func (e *example) run(t *testing.T) result {
 	}
 	path := filepath.Join(dir, "pipeline.yaml")
 	write(t, path, []byte(file))
-	res := run{binary: plainBinary}.spate(t, "run", path)
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	res := run{Binary: plainBinary}.spate(t, "run", path)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.outputs)) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
@@ -93,7 +93,7 @@ func TestEveryExampleOfThePageOnChainsDoesWhatItSays(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			c := e.run(t).report.Records
+			c := e.run(t).Report.Records
 			if c.In+c.Expanded != c.Out+c.Filtered+c.Rejected || c.In != int64(strings.Count(e.input, "\n")) {
 				t.Errorf("counts %+v", c)
 			}
@@ -146,22 +146,22 @@ sinks:
   errors: {file: {path: `+dir+`/errors}}
 `))
 	res := run{}.spate(t, "run", path)
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	exactly(t, filepath.Join(dir, "errors"), []byte(errs.String()))
 	exactly(t, filepath.Join(dir, "rest"), []byte(rest.String()))
 	want := report.Records{In: 10_002, Out: 18_000, Filtered: 1_000, Rejected: 2, Expanded: 9_000}
-	if res.report.Records != want {
-		t.Errorf("got %+v, want %+v", res.report.Records, want)
+	if res.Report.Records != want {
+		t.Errorf("got %+v, want %+v", res.Report.Records, want)
 	}
-	e, r := res.report.Sinks["errors"], res.report.Sinks["rest"]
-	if len(res.report.Sinks) != 2 || e.Bytes != int64(errs.Len()) || r.Bytes != int64(rest.Len()) || e.Records+r.Records != want.Out {
-		t.Errorf("sinks %+v", res.report.Sinks)
+	e, r := res.Report.Sinks["errors"], res.Report.Sinks["rest"]
+	if len(res.Report.Sinks) != 2 || e.Bytes != int64(errs.Len()) || r.Bytes != int64(rest.Len()) || e.Records+r.Records != want.Out {
+		t.Errorf("sinks %+v", res.Report.Sinks)
 	}
 	for _, name := range []string{"errors", "rest"} {
-		if !strings.Contains(res.stdout, "sink      "+name+": ") {
-			t.Errorf("the report does not name %s:\n%s", name, res.stdout)
+		if !strings.Contains(res.Stdout, "sink      "+name+": ") {
+			t.Errorf("the report does not name %s:\n%s", name, res.Stdout)
 		}
 	}
 }
@@ -177,8 +177,8 @@ func TestAKeyAndAnOffsetNameARecord(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	path := pipeline(t, filepath.Join(dir, "src"), out, "decode: {json: {}}\nchain: [{select: [n, 'key: object.key', record.offset, record.index]}]")
 	res := run{}.spate(t, "run", path, "--set", "source.s3.target=1MiB")
-	if res.code != 0 || res.report.Units.Done < 3 {
-		t.Fatalf("code %d, units %+v\n%s", res.code, res.report.Units, res.stderr)
+	if res.Code != 0 || res.Report.Units.Done < 3 {
+		t.Fatalf("code %d, units %+v\n%s", res.Code, res.Report.Units, res.Stderr)
 	}
 	seen, anew := map[string]bool{}, 0
 	for line := range rows(t, out) {

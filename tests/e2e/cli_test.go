@@ -50,19 +50,19 @@ func TestTheCommandLineRefusesWhatIsWrong(t *testing.T) {
 			var res result
 			if c.args[len(c.args)-1] == filepath.Join(exists, "r") {
 				out, err := exec.Command(raceBinary, c.args...).CombinedOutput()
-				res.stderr = string(out)
+				res.Stderr = string(out)
 				if e, ok := err.(*exec.ExitError); ok {
-					res.code = e.ExitCode()
+					res.Code = e.ExitCode()
 				}
 			} else {
 				res = r.spate(t, c.args...)
 			}
-			if res.code != 2 {
-				t.Errorf("code %d, want 2\n%s", res.code, res.stderr)
+			if res.Code != 2 {
+				t.Errorf("code %d, want 2\n%s", res.Code, res.Stderr)
 			}
 			for _, w := range c.want {
-				if !strings.Contains(res.stderr, w) {
-					t.Errorf("standard error lacks %q:\n%s", w, res.stderr)
+				if !strings.Contains(res.Stderr, w) {
+					t.Errorf("standard error lacks %q:\n%s", w, res.Stderr)
 				}
 			}
 			if _, err := os.Stat(out); err == nil {
@@ -78,9 +78,9 @@ func TestTheCommandLineRefusesWhatIsWrong(t *testing.T) {
 func TestASecretIsNotPrinted(t *testing.T) {
 	dir := t.TempDir()
 	p := pipeline(t, dir, filepath.Join(dir, "o", "out"), "job: {name: \"${SECRET}\", oops: \"${SECRET}\"}")
-	res := run{env: []string{"SECRET=hunter2hunter2"}}.spate(t, "run", p)
-	if res.code != 2 || strings.Contains(res.stderr+res.stdout, "hunter2") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	res := run{Env: []string{"SECRET=hunter2hunter2"}}.spate(t, "run", p)
+	if res.Code != 2 || strings.Contains(res.Stderr+res.Stdout, "hunter2") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 }
 
@@ -91,11 +91,11 @@ func TestRowsGoToStandardOutputAndTheReportBeside(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "p.yaml")
 	write(t, p, []byte("pipeline: {name: x}\nsource: {s3: {url: \"file://"+src+"\"}}\nfeed: {memory: {}}\nsink: {stdout: {}}\n"))
 	res := run{}.spate(t, "run", p)
-	if res.code != 0 || res.stdout != string(data) {
-		t.Errorf("code %d, %d bytes of rows\n%s", res.code, len(res.stdout), res.stderr)
+	if res.Code != 0 || res.Stdout != string(data) {
+		t.Errorf("code %d, %d bytes of rows\n%s", res.Code, len(res.Stdout), res.Stderr)
 	}
-	if !strings.Contains(res.stderr, "completed") {
-		t.Errorf("no report:\n%s", res.stderr)
+	if !strings.Contains(res.Stderr, "completed") {
+		t.Errorf("no report:\n%s", res.Stderr)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestALimitStopsAndSaysSo(t *testing.T) {
 		write(t, filepath.Join(src, name), records(name, 5000))
 	}
 	res := run{}.spate(t, "run", pipeline(t, src, out, ""), "--limit", "123")
-	if res.code != 0 || res.report.State != report.Interrupted || !strings.Contains(res.report.Reason, "123 records") {
-		t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 0 || res.Report.State != report.Interrupted || !strings.Contains(res.Report.Reason, "123 records") {
+		t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	if n := len(rows(t, out)); n != 123 {
 		t.Errorf("%d rows, want 123", n)
@@ -122,8 +122,8 @@ func TestADirectoryHoldsOneWholeFileAUnit(t *testing.T) {
 		write(t, filepath.Join(src, name), data)
 	}
 	res := run{}.spate(t, "run", pipeline(t, src, out, ""), "--set", "source.s3.target=1MiB")
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -140,8 +140,8 @@ func TestADirectoryHoldsOneWholeFileAUnit(t *testing.T) {
 			t.Errorf("file %s", e.Name())
 		}
 	}
-	if len(entries) != res.report.Units.Planned || len(got) != len(all) {
-		t.Errorf("%d files of %d bytes, want %d of %d", len(entries), len(got), res.report.Units.Planned, len(all))
+	if len(entries) != res.Report.Units.Planned || len(got) != len(all) {
+		t.Errorf("%d files of %d bytes, want %d of %d", len(entries), len(got), res.Report.Units.Planned, len(all))
 	}
 }
 
@@ -160,9 +160,9 @@ func TestAnInterruptDrainsAndLeavesWholeLines(t *testing.T) {
 		}
 		_ = cmd.Process.Signal(syscall.SIGINT)
 	}
-	res := run{signal: interrupt}.spate(t, "run", pipeline(t, src, out, "decode: {json: {}}"), "--set", "source.s3.target=1MiB")
-	if res.code != 130 || res.report == nil || res.report.State != report.Interrupted {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	res := run{Begun: interrupt}.spate(t, "run", pipeline(t, src, out, "decode: {json: {}}"), "--set", "source.s3.target=1MiB")
+	if res.Code != 130 || res.Report == nil || res.Report.State != report.Interrupted {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	got, err := os.ReadFile(out)
 	if err != nil {
@@ -171,8 +171,8 @@ func TestAnInterruptDrainsAndLeavesWholeLines(t *testing.T) {
 	if len(got) == 0 || got[len(got)-1] != '\n' {
 		t.Errorf("%d bytes, not of whole lines", len(got))
 	}
-	if !strings.Contains(res.stderr, "interrupted") {
-		t.Errorf("standard error:\n%s", res.stderr)
+	if !strings.Contains(res.Stderr, "interrupted") {
+		t.Errorf("standard error:\n%s", res.Stderr)
 	}
 }
 
@@ -193,9 +193,9 @@ func TestAnInterruptOfAStuckOutputIsAnInterrupt(t *testing.T) {
 		_, _ = reader.Read(make([]byte, 1)) // it writes
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 	}
-	res := run{signal: stop}.spate(t, "run", pipeline(t, src, out, ""))
-	if res.code != 130 || !strings.Contains(res.stderr, "does anything take the rows?") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	res := run{Begun: stop}.spate(t, "run", pipeline(t, src, out, ""))
+	if res.Code != 130 || !strings.Contains(res.Stderr, "does anything take the rows?") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 }
 
@@ -212,8 +212,8 @@ func TestAFullFileSystemStopsTheJobWithWholeLines(t *testing.T) {
 	out := filepath.Join(disk, "out")
 	start := time.Now()
 	res := run{}.spate(t, "run", pipeline(t, src, out, ""))
-	if res.code != 1 || !strings.Contains(res.stderr, "no space left") || !strings.Contains(res.stderr, out) {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 1 || !strings.Contains(res.Stderr, "no space left") || !strings.Contains(res.Stderr, out) {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("it took %v to say so", d)

@@ -25,17 +25,17 @@ func TestGeneratedObjectsArePlannedCheckedAndRead(t *testing.T) {
 	} {
 		t.Run(c.format+" "+c.compression, func(t *testing.T) {
 			src, out := filepath.Join(t.TempDir(), "src"), filepath.Join(t.TempDir(), "out")
-			res := run{binary: plainBinary}.spate(t, "gen", src, "--format", c.format, "--compression", c.compression, "--objects", "3", "--size", "1200KiB")
+			res := run{Binary: plainBinary}.spate(t, "gen", src, "--format", c.format, "--compression", c.compression, "--objects", "3", "--size", "1200KiB")
 			var objects, records int
-			if _, err := fmt.Sscanf(strings.ReplaceAll(res.stdout, ",", ""), "%d objects in "+src+": %d records", &objects, &records); err != nil || res.code != 0 {
-				t.Fatalf("code %d, %q: %v\n%s", res.code, res.stdout, err, res.stderr)
+			if _, err := fmt.Sscanf(strings.ReplaceAll(res.Stdout, ",", ""), "%d objects in "+src+": %d records", &objects, &records); err != nil || res.Code != 0 {
+				t.Fatalf("code %d, %q: %v\n%s", res.Code, res.Stdout, err, res.Stderr)
 			}
 			p := pipeline(t, src, out, "")
 			set := []string{"--set", "source.s3.target=1MiB", "--set", "framing=" + c.framing}
 
 			res = run{}.spate(t, append([]string{"check", p}, set...)...)
-			if res.code != 0 || strings.Count(res.stdout, "ok ") != 3 {
-				t.Errorf("check: code %d\n%s%s", res.code, res.stdout, res.stderr)
+			if res.Code != 0 || strings.Count(res.Stdout, "ok ") != 3 {
+				t.Errorf("check: code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 			}
 			if _, err := os.Stat(out); err == nil {
 				t.Error("the check wrote")
@@ -48,15 +48,15 @@ func TestGeneratedObjectsArePlannedCheckedAndRead(t *testing.T) {
 				Bytes   int64
 				Lambda  struct{ Minutes float64 }
 			}
-			if err := json.Unmarshal([]byte(res.stdout), &plan); err != nil || res.code != 0 {
-				t.Fatalf("plan: code %d, %v\n%s", res.code, err, res.stderr)
+			if err := json.Unmarshal([]byte(res.Stdout), &plan); err != nil || res.Code != 0 {
+				t.Fatalf("plan: code %d, %v\n%s", res.Code, err, res.Stderr)
 			}
 
 			res = run{}.spate(t, append([]string{"run", p}, set...)...)
-			if res.code != 0 {
-				t.Fatalf("run: code %d\n%s", res.code, res.stderr)
+			if res.Code != 0 {
+				t.Fatalf("run: code %d\n%s", res.Code, res.Stderr)
 			}
-			r := res.report
+			r := res.Report
 			if plan.Units.Planned != r.Units.Planned || plan.Objects.Listed != r.Objects.Listed || plan.Objects.Planned != r.Objects.Done || plan.Bytes > r.Bytes.Read {
 				t.Errorf("planned %+v, and it was %+v %+v %+v", plan, r.Units, r.Objects, r.Bytes)
 			}
@@ -75,8 +75,8 @@ func TestTheSameSeedGivesTheSameObjects(t *testing.T) {
 	dirs := []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "c")}
 	for i, seed := range []string{"7", "7", "8"} {
 		res := run{}.spate(t, "gen", dirs[i], "--seed", seed, "--objects", "2", "--size", "64KiB")
-		if res.code != 0 {
-			t.Fatal(res.stderr)
+		if res.Code != 0 {
+			t.Fatal(res.Stderr)
 		}
 	}
 	sums := make([]string, len(dirs))
@@ -102,15 +102,15 @@ func TestGenReplacesNothingUnasked(t *testing.T) {
 	precious := filepath.Join(dir, "part-00002.ndjson")
 	write(t, precious, []byte("precious\n"))
 	res := run{}.spate(t, "gen", dir, "--objects", "4", "--size", "1KiB")
-	if res.code != 2 || !strings.Contains(res.stderr, precious) || !strings.Contains(res.stderr, "--overwrite") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 2 || !strings.Contains(res.Stderr, precious) || !strings.Contains(res.Stderr, "--overwrite") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("it left %v, %v", entries, err)
 	}
 	res = run{}.spate(t, "gen", dir, "--objects", "4", "--size", "1KiB", "--overwrite")
-	if entries, err := os.ReadDir(dir); res.code != 0 || err != nil || len(entries) != 4 {
-		t.Errorf("code %d, it left %v, %v", res.code, entries, err)
+	if entries, err := os.ReadDir(dir); res.Code != 0 || err != nil || len(entries) != 4 {
+		t.Errorf("code %d, it left %v, %v", res.Code, entries, err)
 	}
 	if data, err := os.ReadFile(precious); err != nil || strings.Contains(string(data), "precious") {
 		t.Errorf("%q, %v", data, err)
@@ -128,9 +128,9 @@ func TestGenThatIsInterruptedLeavesWholeObjects(t *testing.T) {
 		}
 		_ = cmd.Process.Signal(syscall.SIGINT)
 	}
-	res := run{signal: interrupt}.spate(t, "gen", dir, "--objects", "100000", "--size", "200KiB")
-	if res.code != 130 || !strings.Contains(res.stderr, "interrupted") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	res := run{Begun: interrupt}.spate(t, "gen", dir, "--objects", "100000", "--size", "200KiB")
+	if res.Code != 130 || !strings.Contains(res.Stderr, "interrupted") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -150,8 +150,8 @@ func TestAnObjectIsInspected(t *testing.T) {
 	write(t, good, gz(t, records("a", 5)))
 	write(t, lies, gz(t, []byte("[{\"a\":\"\x1b[2J\"}]")))
 	res := run{}.spate(t, "inspect", "file://"+good)
-	if res.code != 0 || strings.Contains(res.stdout, "MISMATCH") || strings.Count(res.stdout, "record ") != 3 {
-		t.Errorf("code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 0 || strings.Contains(res.Stdout, "MISMATCH") || strings.Count(res.Stdout, "record ") != 3 {
+		t.Errorf("code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	res = run{}.spate(t, "inspect", "file://"+good, "file://"+lies, "file://"+filepath.Join(dir, "gone"), "-o", "json")
 	var all []struct {
@@ -160,11 +160,11 @@ func TestAnObjectIsInspected(t *testing.T) {
 		Mismatches []string
 		Records    []string
 	}
-	if err := json.Unmarshal([]byte(res.stdout), &all); err != nil || len(all) != 3 {
-		t.Fatalf("%v\n%s", err, res.stdout)
+	if err := json.Unmarshal([]byte(res.Stdout), &all); err != nil || len(all) != 3 {
+		t.Fatalf("%v\n%s", err, res.Stdout)
 	}
-	if res.code != 1 || !strings.Contains(res.stderr, "1 of 3 objects could not be read") || !strings.Contains(all[2].Error, "no such file") {
-		t.Errorf("code %d, %+v\n%s", res.code, all[2], res.stderr)
+	if res.Code != 1 || !strings.Contains(res.Stderr, "1 of 3 objects could not be read") || !strings.Contains(all[2].Error, "no such file") {
+		t.Errorf("code %d, %+v\n%s", res.Code, all[2], res.Stderr)
 	}
 	if l := all[1]; l.Content.Compression != "gzip" || l.Content.Format != "json_array" || len(l.Mismatches) != 2 || len(l.Records) != 1 || strings.Contains(l.Records[0], "\x1b") {
 		t.Errorf("%+v", l)
@@ -180,28 +180,28 @@ func TestABucketIsPlannedCheckedAndInspected(t *testing.T) {
 	args := []string{p, "--set", "source.s3.url=s3://" + b.name + "/p/", "--set", "source.s3.region=us-east-1", "--set", "source.s3.target=1MiB"}
 
 	res := run{}.spate(t, append([]string{"plan"}, args...)...)
-	if res.code != 0 || !strings.Contains(res.stdout, "3 listed, 3 to read") || !strings.Contains(res.stdout, "ranges of large objects") {
-		t.Errorf("plan: code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 0 || !strings.Contains(res.Stdout, "3 listed, 3 to read") || !strings.Contains(res.Stdout, "ranges of large objects") {
+		t.Errorf("plan: code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	rows := []string{"--set", "sink.file=null", "--set", "sink.s3.url=s3://" + b.name + "/out/"}
 	res = run{}.spate(t, append(append([]string{"check"}, args...), rows...)...)
-	if res.code != 0 || strings.Count(res.stdout, "ok ") != 3 {
-		t.Errorf("check: code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 0 || strings.Count(res.Stdout, "ok ") != 3 {
+		t.Errorf("check: code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	rows[3] = "sink.s3.url=s3://" + b.name + "-gone/out/"
 	res = run{}.spate(t, append(append([]string{"check"}, args...), rows...)...)
-	if res.code != 1 || !strings.Contains(res.stdout, "failed    sink") {
-		t.Errorf("check of a bucket that is not there: code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 1 || !strings.Contains(res.Stdout, "failed    sink") {
+		t.Errorf("check of a bucket that is not there: code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 
-	region := run{env: []string{"AWS_REGION=us-east-1"}}
+	region := run{Env: []string{"AWS_REGION=us-east-1"}}
 	res = region.spate(t, "inspect", "s3://"+b.name+"/p/b é+%.json")
-	if res.code != 0 || !strings.Contains(res.stdout, "compression gzip, format ndjson") || !strings.Contains(res.stdout, "MISMATCH") {
-		t.Errorf("inspect: code %d\n%s%s", res.code, res.stdout, res.stderr)
+	if res.Code != 0 || !strings.Contains(res.Stdout, "compression gzip, format ndjson") || !strings.Contains(res.Stdout, "MISMATCH") {
+		t.Errorf("inspect: code %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	res = region.spate(t, "inspect", "s3://"+b.name+"/p/gone")
-	if res.code != 1 || !strings.Contains(res.stderr, "p/gone") {
-		t.Errorf("inspect of what is not there: code %d\n%s", res.code, res.stderr)
+	if res.Code != 1 || !strings.Contains(res.Stderr, "p/gone") {
+		t.Errorf("inspect of what is not there: code %d\n%s", res.Code, res.Stderr)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(out)); len(entries) > 0 {
 		t.Errorf("something was written: %v", entries)
@@ -210,15 +210,15 @@ func TestABucketIsPlannedCheckedAndInspected(t *testing.T) {
 
 func TestTheVersionIsTold(t *testing.T) {
 	res := run{}.spate(t, "--version")
-	if res.code != 0 || !strings.HasPrefix(res.stdout, "spate version ") || !strings.Contains(res.stdout, "go1.") {
-		t.Errorf("code %d, %q", res.code, res.stdout)
+	if res.Code != 0 || !strings.HasPrefix(res.Stdout, "spate version ") || !strings.Contains(res.Stdout, "go1.") {
+		t.Errorf("code %d, %q", res.Code, res.Stdout)
 	}
 }
 
 func TestTheSchemaIsJSON(t *testing.T) {
 	res := run{}.spate(t, "schema")
 	var s map[string]any
-	if err := json.Unmarshal([]byte(res.stdout), &s); err != nil || res.code != 0 || s["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
-		t.Errorf("code %d, %v", res.code, err)
+	if err := json.Unmarshal([]byte(res.Stdout), &s); err != nil || res.Code != 0 || s["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+		t.Errorf("code %d, %v", res.Code, err)
 	}
 }

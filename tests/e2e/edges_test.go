@@ -66,9 +66,9 @@ func TestTheReportIsWrittenWhateverElseFails(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	res := run{signal: take}.spate(t, "run", pipeline(t, src, out, "decode: {json: {}}"), "--set", "source.s3.target=1MiB")
-	if res.code != 1 || res.report == nil || res.report.State == report.Completed || !strings.Contains(res.stderr, "removed or replaced") {
-		t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	res := run{Begun: take}.spate(t, "run", pipeline(t, src, out, "decode: {json: {}}"), "--set", "source.s3.target=1MiB")
+	if res.Code != 1 || res.Report == nil || res.Report.State == report.Completed || !strings.Contains(res.Stderr, "removed or replaced") {
+		t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 }
 
@@ -109,13 +109,13 @@ func TestAStopEndsEvenWhenNothingTakesTheRows(t *testing.T) {
 func TestAJobThatFindsOrKeepsNothingSaysSo(t *testing.T) {
 	src, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	res := run{}.spate(t, "run", pipeline(t, src, out, ""))
-	if res.code != 0 || !strings.Contains(res.stderr, "no object matched") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 || !strings.Contains(res.Stderr, "no object matched") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 	write(t, filepath.Join(src, "a.csv"), []byte("a,b\n1,2\n"))
 	res = run{}.spate(t, "run", pipeline(t, src, out, "decode: {json: {}}"), "--overwrite")
-	if res.code != 0 || !strings.Contains(res.stderr, "all 2 records were rejected") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 || !strings.Contains(res.Stderr, "all 2 records were rejected") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 }
 

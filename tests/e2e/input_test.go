@@ -67,11 +67,11 @@ func TestMixedInputIsDeliveredWhole(t *testing.T) {
 		write(t, filepath.Join(dir, fmt.Sprintf("tiny-%d", n)), []byte("[1]"[:n]))
 	}
 	res := run{}.spate(t, "run", pipeline(t, dir, out, ""), "--set", "source.s3.target=1MiB")
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	exactly(t, out, a, b, c, d, e, []byte("[\n[1\n[1]\n"))
-	r := res.report
+	r := res.Report
 	if r.State != report.Completed || r.Objects.Listed != 9 || r.Objects.Skipped.Empty != 1 || r.Objects.Done != 8 {
 		t.Errorf("report %+v", r)
 	}
@@ -104,10 +104,10 @@ func TestBadObjectsAreNamedAndTheirNeighboursDelivered(t *testing.T) {
 			write(t, filepath.Join(dir, c.file), c.data)
 			write(t, filepath.Join(dir, "z"), z)
 			res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
-			if res.code != 1 || res.report.State != report.Failed || len(res.report.Dead) != 1 {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || res.Report.State != report.Failed || len(res.Report.Dead) != 1 {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			d := res.report.Dead[0]
+			d := res.Report.Dead[0]
 			if d.Reason != c.reason || len(d.Objects) != 1 || d.Objects[0].Key != c.file || !strings.Contains(d.Detail, c.detail) {
 				t.Errorf("dead %+v, want %s of %s alone, and %q in its detail", d, c.reason, c.file, c.detail)
 			}
@@ -117,8 +117,8 @@ func TestBadObjectsAreNamedAndTheirNeighboursDelivered(t *testing.T) {
 					t.Fatalf("row %q of a neighbour is there %d times", line, got[line])
 				}
 			}
-			if !strings.Contains(res.stdout, c.file) {
-				t.Errorf("the report for people does not name %s:\n%s", c.file, res.stdout)
+			if !strings.Contains(res.Stdout, c.file) {
+				t.Errorf("the report for people does not name %s:\n%s", c.file, res.Stdout)
 			}
 		})
 	}
@@ -130,10 +130,10 @@ func TestEveryBadObjectIsReportedWithItsOwnReason(t *testing.T) {
 	write(t, filepath.Join(dir, "b"), records("b", 10))
 	write(t, filepath.Join(dir, "c.zst"), window(31))
 	res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
-	if res.code != 1 || len(res.report.Dead) != 1 || len(res.report.Dead[0].Objects) != 2 {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || len(res.Report.Dead) != 1 || len(res.Report.Dead[0].Objects) != 2 {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
-	a, c := res.report.Dead[0].Objects[0], res.report.Dead[0].Objects[1]
+	a, c := res.Report.Dead[0].Objects[0], res.Report.Dead[0].Objects[1]
 	if a.Key != "a.gz" || a.Reason != failure.Undecodable || a.Record == nil || *a.Record == 0 || !strings.Contains(a.Detail, "a.gz") {
 		t.Errorf("first object %+v", a)
 	}
@@ -161,8 +161,8 @@ func window(log byte) []byte {
 func TestAnEmptyPrefixIsComplete(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.ndjson")
 	res := run{}.spate(t, "run", pipeline(t, t.TempDir(), out, ""))
-	if res.code != 0 || res.report.State != report.Completed || res.report.Records.In != 0 {
-		t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 0 || res.Report.State != report.Completed || res.Report.Records.In != 0 {
+		t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 }
 
@@ -170,8 +170,8 @@ func TestLinesKeepTheirBytes(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
 	write(t, filepath.Join(dir, "a"), []byte("\xef\xbb\xbf{\"a\":1}\r\n\n  \t\n{\"b\":\"\x00\xff\"}\n\xef\xbb\xbf\nlast"))
 	res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	got, err := os.ReadFile(out)
 	if err != nil {
@@ -193,8 +193,8 @@ not json
 `))
 	more := "decode: {json: {}}\nchain:\n  - filter: \"status >= 500\"\n  - select: [id, x, http.path]"
 	res := run{}.spate(t, "run", pipeline(t, dir, out, more))
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	got, err := os.ReadFile(out)
 	if err != nil {
@@ -204,11 +204,11 @@ not json
 	if string(got) != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := res.report.Records; r != (report.Records{In: 6, Out: 2, Filtered: 3, Rejected: 1}) {
+	if r := res.Report.Records; r != (report.Records{In: 6, Out: 2, Filtered: 3, Rejected: 1}) {
 		t.Errorf("records %+v", r)
 	}
 	other := run{}.spate(t, "run", pipeline(t, dir, out, ""), "--overwrite")
-	if a, b := res.report.Pipelines, other.report.Pipelines; len(a) != 1 || len(b) != 1 || a[0] == b[0] {
+	if a, b := res.Report.Pipelines, other.Report.Pipelines; len(a) != 1 || len(b) != 1 || a[0] == b[0] {
 		t.Errorf("pipelines %v and %v: want one digest each, of different chains", a, b)
 	}
 }
@@ -220,10 +220,10 @@ func TestAContainerIsNotTakenForLines(t *testing.T) {
 			write(t, filepath.Join(dir, "a.bin"), append([]byte(head), bytes.Repeat([]byte("x\n"), 500)...))
 			write(t, filepath.Join(dir, "b.ndjson"), records("b", 10))
 			res := run{}.spate(t, "run", pipeline(t, dir, out, ""))
-			if res.code != 1 || len(res.report.Dead) != 1 {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || len(res.Report.Dead) != 1 {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			if d := res.report.Dead[0]; d.Reason != failure.Undecodable || d.Objects[0].Key != "a.bin" || !strings.Contains(d.Objects[0].Detail, "it is "+name) {
+			if d := res.Report.Dead[0]; d.Reason != failure.Undecodable || d.Objects[0].Key != "a.bin" || !strings.Contains(d.Objects[0].Detail, "it is "+name) {
 				t.Errorf("dead %+v", d)
 			}
 			exactly(t, out, records("b", 10))
@@ -236,8 +236,8 @@ func TestAWrongFormatIsNotSkippedRecordByRecord(t *testing.T) {
 	write(t, filepath.Join(dir, "a.csv"), bytes.Repeat([]byte("a,b\n"), 500))
 	write(t, filepath.Join(dir, "b.ndjson"), records("b", 10))
 	res := run{}.spate(t, "run", pipeline(t, dir, out, "decode: {json: {on_error: skip}}"))
-	if res.code != 1 || len(res.report.Dead) != 1 || res.report.Dead[0].Objects[0].Key != "a.csv" || res.report.Dead[0].Reason != failure.Undecodable {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || len(res.Report.Dead) != 1 || res.Report.Dead[0].Objects[0].Key != "a.csv" || res.Report.Dead[0].Reason != failure.Undecodable {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	exactly(t, out, records("b", 10))
 }

@@ -71,8 +71,8 @@ func TestJSONOfEveryShapeIsDelivered(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
 			write(t, filepath.Join(dir, "data"), c.data)
 			res := run{}.spate(t, "run", framed(t, dir, out, c.framing, ""))
-			if res.code != 0 || res.report.Records.In != int64(bytes.Count(c.want, []byte("\n"))) {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 0 || res.Report.Records.In != int64(bytes.Count(c.want, []byte("\n"))) {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
 			exactly(t, out, c.want)
 		})
@@ -86,12 +86,12 @@ func TestUnderAutoOnlyLinesAreCut(t *testing.T) {
 	write(t, filepath.Join(dir, "array"), inArray(array, ",\n"))
 	write(t, filepath.Join(dir, "text"), text)
 	res := run{}.spate(t, "run", framed(t, dir, out, "{auto: {}}", ""), "--set", "source.s3.target=1MiB")
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	ranges := (len(lines)-1)/mib + 1
-	if res.report.Units.Planned != ranges+2 {
-		t.Errorf("%d units, want %d of the lines and one of each other object", res.report.Units.Planned, ranges)
+	if res.Report.Units.Planned != ranges+2 {
+		t.Errorf("%d units, want %d of the lines and one of each other object", res.Report.Units.Planned, ranges)
 	}
 	got := rows(t, out)
 	if got["plain text\n"] != 250_000 {
@@ -111,12 +111,12 @@ func TestJSONThatIsCutOrGoesOnFailsItsObject(t *testing.T) {
 		data    []byte
 		detail  string
 	}{
-		"a cut array":                  {"{json_array: {}}", whole[:len(whole)-20], "the text ends early, in an array: it is cut at offset " + fmt.Sprint(len(whole)-20) + ", behind 4999 elements"},
-		"an array under auto":          {"{auto: {}}", whole[:len(whole)-1], "behind 5000 elements"},
-		"a cut document":               {"{json_array: {path: a}}", append([]byte(`{"a":`), whole...), "in an object: it is cut at offset " + fmt.Sprint(len(whole)+5) + ", behind 5000 elements"},
-		"a cut value":                  {"{json: {}}", []byte(`{"a":1}{"a":{"b":2}`), "in a value: it is cut at offset 19, behind 1 values"},
+		"a cut array":                  {"{json_array: {}}", whole[:len(whole)-20], "the text ends early, in an array: it is cut at offset " + fmt.Sprint(len(whole)-20) + ", after 4999 elements"},
+		"an array under auto":          {"{auto: {}}", whole[:len(whole)-1], "after 5000 elements"},
+		"a cut document":               {"{json_array: {path: a}}", append([]byte(`{"a":`), whole...), "in an object: it is cut at offset " + fmt.Sprint(len(whole)+5) + ", after 5000 elements"},
+		"a cut value":                  {"{json: {}}", []byte(`{"a":1}{"a":{"b":2}`), "in a value: it is cut at offset 19, after 1 values"},
 		"bytes behind an array":        {"{json_array: {}}", append(bytes.Clone(whole), " x"...), "want an array at offset " + fmt.Sprint(len(whole)+1)},
-		"bytes behind a value":         {"{json: {}}", []byte(`{"a":1}rest`), "want a value at offset 7, behind 1 values"},
+		"bytes behind a value":         {"{json: {}}", []byte(`{"a":1}rest`), "want a value at offset 7, after 1 values"},
 		"a document without its array": {"{json_array: {path: Records}}", []byte(`{"records":[1]}`), "want an array at Records before the end of the object"},
 		"an object, not an array":      {"{json_array: {}}", records("bad", 10), "want an array at offset 0"},
 		"a rejects file that is none":  {"{rejects: {}}", []byte("{}\n\nx\n"), "read rejects: line 3: it is not one JSON object"},
@@ -125,10 +125,10 @@ func TestJSONThatIsCutOrGoesOnFailsItsObject(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.ndjson")
 			write(t, filepath.Join(dir, "bad"), c.data)
 			res := run{}.spate(t, "run", framed(t, dir, out, c.framing, ""))
-			if res.code != 1 || res.report.State != report.Failed || len(res.report.Dead) != 1 {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || res.Report.State != report.Failed || len(res.Report.Dead) != 1 {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			d := res.report.Dead[0]
+			d := res.Report.Dead[0]
 			if d.Reason != failure.Undecodable || d.Objects[0].Key != "bad" || !strings.Contains(d.Detail, c.detail) {
 				t.Errorf("dead %+v, want %q in its detail", d, c.detail)
 			}
@@ -145,8 +145,8 @@ func TestRejectsAreRepairedAndRunAgain(t *testing.T) {
 	file = reject.Append(file, reject.Line{Key: "k", Record: 9, Reason: failure.Undecodable, Detail: "over the limit"})
 	write(t, filepath.Join(dir, "rejects.ndjson"), bytes.Replace(file, []byte(`{\"n\":2"`), []byte(`{\"n\":2}"`), 1))
 	res := run{}.spate(t, "run", framed(t, dir, out, "{rejects: {}}", "decode: {json: {}}"))
-	if res.code != 0 || res.report.Records != (report.Records{In: 5, Out: 4, Rejected: 1}) {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 0 || res.Report.Records != (report.Records{In: 5, Out: 4, Rejected: 1}) {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	exactly(t, out, []byte("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n{\"s\":\"\xff\"}\n"))
 }
@@ -172,14 +172,14 @@ func TestAnArrayOfOneGiBIsReadInLittleMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := framed(t, dir, filepath.Join(t.TempDir(), "out"), framing, "decode: {json: {on_error: fail}}\nchain:\n  - select: [id]")
-			res := run{binary: plainBinary}.spate(t, "run", path)
-			if res.code != 0 || res.report.Records.Out != elements {
-				t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			res := run{Binary: plainBinary}.spate(t, "run", path)
+			if res.Code != 0 || res.Report.Records.Out != elements {
+				t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			if res.peak > 128*mib {
-				t.Errorf("peak memory %d MiB", res.peak/mib)
+			if res.Peak > 128*mib {
+				t.Errorf("peak memory %d MiB", res.Peak/mib)
 			}
-			t.Logf("peak %d MiB, %v of CPU", res.peak/mib, res.cpu)
+			t.Logf("peak %d MiB, %v of CPU", res.Peak/mib, res.CPU)
 		})
 	}
 }

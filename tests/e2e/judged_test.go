@@ -78,8 +78,8 @@ func TestWhatIsRejectedIsWhatAnotherLanguageRefuses(t *testing.T) {
 	rejects := filepath.Join(dir, "rejects")
 	write(t, filepath.Join(dir, "src", "mutants"), bytes.Join(texts, []byte("\n")))
 	res := run{}.spate(t, "run", pipeline(t, filepath.Join(dir, "src"), filepath.Join(dir, "out"), "decode: {json: {}}\nrejects: {url: \"file://"+rejects+"\"}"))
-	if res.code != 0 || res.report.Records.In != int64(len(texts)) {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 0 || res.Report.Records.In != int64(len(texts)) {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	lines, _ := directory(t, rejects)
 	refused := map[int]bool{}

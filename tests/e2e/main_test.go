@@ -5,14 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/spate-go/spate/pkg/report"
 	"github.com/spate-go/spate/tests/clikit"
 )
 
@@ -34,36 +30,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run is one call of the binary.
-type run struct {
-	binary string
-	env    []string
-	signal func(*exec.Cmd) // called once the process runs
-}
-
-// result is what came of it.
-type result struct {
-	code           int
-	stdout, stderr string
-	report         *report.Report // nil if none was written
-	peak           int64          // bytes of memory
-	cpu            time.Duration
-}
+// A run is a call of the binary, of the one with the race detector if it names
+// none; a result is what came of it.
+type (
+	run    clikit.Call
+	result = clikit.Outcome
+)
 
 func (r run) spate(t *testing.T, args ...string) result {
 	t.Helper()
-	if r.binary == "" {
-		r.binary = raceBinary
+	if r.Binary == "" {
+		r.Binary = raceBinary
 	}
-	o := clikit.Call{Binary: r.binary, Env: r.env, Begun: r.signal}.Do(t, args...)
-	res := result{
-		code: o.State.ExitCode(), stdout: o.Stdout, stderr: o.Stderr, report: o.Report,
-		cpu: o.State.UserTime() + o.State.SystemTime(),
-	}
-	if u, ok := o.State.SysUsage().(*syscall.Rusage); ok {
-		res.peak = u.Maxrss << 10
-	}
-	return res
+	return clikit.Call(r).Do(t, args...)
 }
 
 // pipeline writes a pipeline file that copies the NDJSON in dir to out.

@@ -79,10 +79,10 @@ func TestRejectedRecordsAreRepairedAndRunAgain(t *testing.T) {
 	write(t, filepath.Join(src, "a.ndjson"), data)
 	write(t, filepath.Join(src, "b.ndjson.gz"), gz(t, []byte("{\"n\":-1}\n"+strings.Repeat("z", 5000)+"\n{\"n\":-2\n")))
 	res := run{}.spate(t, "run", rejecting(t, src, "ndjson", out, "file://"+rejects, ""))
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
-	r := res.report
+	r := res.Report
 	if n := r.Sinks["rejects"]; n.Records != bad+2 || r.Records.Rejected != n.Records || r.Records.Out != 100_001-bad {
 		t.Fatalf("records %+v, sinks %+v; %d are bad", r.Records, r.Sinks, bad+2)
 	}
@@ -104,8 +104,8 @@ func TestRejectedRecordsAreRepairedAndRunAgain(t *testing.T) {
 	again, left := filepath.Join(dir, "again"), filepath.Join(dir, "left")
 	write(t, filepath.Join(dir, "fixed", names[0]), fixed)
 	res = run{}.spate(t, "run", rejecting(t, filepath.Join(dir, "fixed"), "rejects", again, "file://"+left+"/", ""))
-	if r := res.report; res.code != 0 || r.Records.In != bad+2 || r.Records.Out != bad+1 || r.Sinks["rejects"].Records != 1 {
-		t.Fatalf("code %d, %+v, %+v\n%s", res.code, r.Records, r.Sinks, res.stderr)
+	if r := res.Report; res.Code != 0 || r.Records.In != bad+2 || r.Records.Out != bad+1 || r.Sinks["rejects"].Records != 1 {
+		t.Fatalf("code %d, %+v, %+v\n%s", res.Code, r.Records, r.Sinks, res.Stderr)
 	}
 	got, err := os.ReadFile(again)
 	if err != nil {
@@ -131,16 +131,16 @@ func TestRejectsOfTwoRunsAreTheSame(t *testing.T) {
 	data, _ := damaged(50_000)
 	write(t, filepath.Join(src, "a"), data)
 	p := rejecting(t, src, "ndjson", filepath.Join(dir, "out"), "file://"+rejects, "")
-	if res := (run{}).spate(t, "run", p); res.code != 0 {
-		t.Fatal(res.stderr)
+	if res := (run{}).spate(t, "run", p); res.Code != 0 {
+		t.Fatal(res.Stderr)
 	}
 	text, names := directory(t, rejects)
 	res := run{}.spate(t, "run", p, "--set", "sink.file.path="+filepath.Join(dir, "other"))
-	if res.code != 2 || !strings.Contains(res.stderr, "rejects.url: ") || !strings.Contains(res.stderr, "--overwrite") {
-		t.Errorf("code %d: %s", res.code, res.stderr)
+	if res.Code != 2 || !strings.Contains(res.Stderr, "rejects.url: ") || !strings.Contains(res.Stderr, "--overwrite") {
+		t.Errorf("code %d: %s", res.Code, res.Stderr)
 	}
-	if res := (run{}).spate(t, "run", p, "--overwrite"); res.code != 0 {
-		t.Fatal(res.stderr)
+	if res := (run{}).spate(t, "run", p, "--overwrite"); res.Code != 0 {
+		t.Fatal(res.Stderr)
 	}
 	if again, same := directory(t, rejects); !bytes.Equal(again, text) || !slices.Equal(same, names) {
 		t.Errorf("files %v and %v", names, same)
@@ -155,18 +155,18 @@ func TestRejectsBeyondTheLimitAreCounted(t *testing.T) {
 		write(t, filepath.Join(src, fmt.Sprint(i)), append(data, bytes.Repeat([]byte("\n"), 1<<20)...))
 	}
 	res := run{}.spate(t, "run", rejecting(t, src, "ndjson", filepath.Join(dir, "out"), "file://"+rejects, ", limit: 4KiB"))
-	if res.code != 0 {
-		t.Fatal(res.stderr)
+	if res.Code != 0 {
+		t.Fatal(res.Stderr)
 	}
-	s := res.report.Sinks
+	s := res.Report.Sinks
 	written, dropped := s["rejects"], s["rejects_dropped"]
 	text, _ := directory(t, rejects)
 	if written.Records == 0 || written.Records+dropped.Records != 30 || int64(len(text)) != written.Bytes || len(text) > 4<<10 {
 		t.Errorf("%d bytes of rejects, sinks %+v", len(text), s)
 	}
 	want := fmt.Sprintf("spate: warning: %d rejected records are beyond rejects.limit", dropped.Records)
-	if strings.Count(res.stderr, "beyond rejects.limit") != 1 || !strings.Contains(res.stderr, want) {
-		t.Errorf("want %q once in\n%s", want, res.stderr)
+	if strings.Count(res.Stderr, "beyond rejects.limit") != 1 || !strings.Contains(res.Stderr, want) {
+		t.Errorf("want %q once in\n%s", want, res.Stderr)
 	}
 }
 
@@ -188,8 +188,8 @@ func TestAPlaceForRejectsIsItsOwn(t *testing.T) {
 		p := rejecting(t, src, "ndjson", out, c.url, "")
 		for _, command := range []string{"run", "check"} {
 			res := run{}.spate(t, append([]string{command, p}, c.set...)...)
-			if res.code == 0 || !strings.Contains(res.stdout+res.stderr, c.want) {
-				t.Errorf("%s with %s: code %d\n%s%s", command, c.url, res.code, res.stdout, res.stderr)
+			if res.Code == 0 || !strings.Contains(res.Stdout+res.Stderr, c.want) {
+				t.Errorf("%s with %s: code %d\n%s%s", command, c.url, res.Code, res.Stdout, res.Stderr)
 			}
 			if _, err := os.Stat(out); err == nil {
 				t.Fatalf("%s with %s made the output", command, c.url)
@@ -207,8 +207,8 @@ func TestRejectsGoToABucket(t *testing.T) {
 	prefix, first := "rejects/", []string(nil)
 	for range 2 {
 		res := run{}.spate(t, "run", p, "--overwrite")
-		if res.code != 0 || res.report.Sinks["rejects"].Records != bad {
-			t.Fatalf("code %d, %+v\n%s", res.code, res.report, res.stderr)
+		if res.Code != 0 || res.Report.Sinks["rejects"].Records != bad {
+			t.Fatalf("code %d, %+v\n%s", res.Code, res.Report, res.Stderr)
 		}
 		page, err := b.client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix})
 		if err != nil {

@@ -116,11 +116,11 @@ func TestABucketIsDeliveredWhole(t *testing.T) {
 	b.put("folder/", nil)
 	b.put("empty", nil)
 	res := b.run(out, "--set", "source.s3.target=1MiB")
-	if res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	exactly(t, out, append(want, large)...)
-	if o := res.report.Objects; o.Done != 12 || o.Skipped.Directory != 1 || o.Skipped.Empty != 1 || o.Listed != 14 {
+	if o := res.Report.Objects; o.Done != 12 || o.Skipped.Directory != 1 || o.Skipped.Empty != 1 || o.Listed != 14 {
 		t.Errorf("objects %+v", o)
 	}
 	for _, path := range b.gets {
@@ -147,10 +147,10 @@ func TestObjectsThatChangeAreNamedAndNeverMixed(t *testing.T) {
 			var once sync.Once
 			b.before = func(*http.Request) bool { once.Do(func() { c.change(b) }); return true }
 			res := b.run(out)
-			if res.code != 1 || len(res.report.Dead) != 1 {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || len(res.Report.Dead) != 1 {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
-			d := res.report.Dead[0]
+			d := res.Report.Dead[0]
 			if d.Reason != c.reason || len(d.Objects) != 1 || d.Objects[0].Key != "k-1" || d.Objects[0].ETag == "" {
 				t.Errorf("dead %+v", d)
 			}
@@ -173,8 +173,8 @@ func TestAnOverwriteBetweenTwoWindowsMixesNothing(t *testing.T) {
 		return true
 	}
 	res := b.run(out)
-	if res.code != 1 || len(res.report.Dead) != 1 || res.report.Dead[0].Reason != failure.ETagDrift {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || len(res.Report.Dead) != 1 || res.Report.Dead[0].Reason != failure.ETagDrift {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	got, err := os.ReadFile(out)
 	if err != nil {
@@ -183,7 +183,7 @@ func TestAnOverwriteBetweenTwoWindowsMixesNothing(t *testing.T) {
 	if len(got) == 0 || !bytes.HasPrefix(old, got) {
 		t.Errorf("%d bytes of rows that are no prefix of the old version", len(got))
 	}
-	if d := res.report.Dead[0]; d.Record == nil || int(*d.Record) != bytes.Count(got, []byte("\n")) {
+	if d := res.Report.Dead[0]; d.Record == nil || int(*d.Record) != bytes.Count(got, []byte("\n")) {
 		t.Errorf("dead %+v, rows %d", d, bytes.Count(got, []byte("\n")))
 	}
 }
@@ -195,8 +195,8 @@ func TestAStoreThatAsksToSlowDownIsAskedAgain(t *testing.T) {
 	n := 0
 	b.before = func(*http.Request) bool { n++; return n > 3 }
 	res := b.run(out)
-	if res.code != 0 || res.report.State != report.Completed || n != 4 {
-		t.Errorf("code %d after %d requests\n%s", res.code, n, res.stderr)
+	if res.Code != 0 || res.Report.State != report.Completed || n != 4 {
+		t.Errorf("code %d after %d requests\n%s", res.Code, n, res.Stderr)
 	}
 	exactly(t, out, data)
 }
@@ -205,8 +205,8 @@ func TestABucketThatIsNotThereHaltsTheJob(t *testing.T) {
 	b := newBucket(t)
 	b.name = "no-such-bucket-at-all"
 	res := b.run(filepath.Join(t.TempDir(), "out"))
-	if res.code != 1 || res.report == nil || res.report.State != report.Halted || !strings.Contains(res.stderr, b.name) {
-		t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || res.Report == nil || res.Report.State != report.Halted || !strings.Contains(res.Stderr, b.name) {
+		t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 }
 
@@ -231,12 +231,12 @@ func TestForbiddenStopsTheJobOnce(t *testing.T) {
 	defer deny.Close()
 	b.proxy.URL = deny.URL
 	res := b.run(filepath.Join(t.TempDir(), "out"))
-	if res.code != 1 || res.report.State != report.Halted || len(res.report.Dead) != 0 {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || res.Report.State != report.Halted || len(res.Report.Dead) != 0 {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
 	for _, want := range []string{"s3:GetObject", b.name} {
-		if !strings.Contains(res.stderr, want) {
-			t.Errorf("standard error lacks %q:\n%s", want, res.stderr)
+		if !strings.Contains(res.Stderr, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, res.Stderr)
 		}
 	}
 	if denied > 80 { // those that were sent ahead

@@ -127,13 +127,13 @@ func TestRowsArePartitionedIntoABucketAndASecondRunChangesNothing(t *testing.T) 
 	want := b.fill()
 	p := b.sinkPipeline("")
 	res := run{}.spate(t, "run", p)
-	if res.code != 0 || res.report.State != report.Completed {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 0 || res.Report.State != report.Completed {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	b.holds(want)
 	_, first := b.written()
-	if res := (run{}).spate(t, "run", p); res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res := (run{}).spate(t, "run", p); res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 	if _, second := b.written(); !maps.Equal(first, second) {
 		t.Errorf("first %v\nthen %v", first, second)
@@ -159,15 +159,15 @@ func TestAKilledRunAndAnotherLeaveEachRowOnce(t *testing.T) {
 				next.ServeHTTP(w, r)
 			})
 			p := b.sinkPipeline("")
-			res := run{signal: func(cmd *exec.Cmd) {
+			res := run{Begun: func(cmd *exec.Cmd) {
 				<-struck
 				_ = cmd.Process.Kill()
 			}}.spate(t, "run", p)
-			if res.code == 0 {
+			if res.Code == 0 {
 				t.Fatal("it was not killed")
 			}
-			if res := (run{}).spate(t, "run", p); res.code != 0 {
-				t.Fatalf("code %d\n%s", res.code, res.stderr)
+			if res := (run{}).spate(t, "run", p); res.Code != 0 {
+				t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 			}
 			b.holds(want)
 		})
@@ -197,11 +197,11 @@ func TestABucketThatMayNotBeWrittenToHaltsTheJobOnce(t *testing.T) {
 		fmt.Fprint(w, `<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`)
 	})
 	res := run{}.spate(t, "run", b.sinkPipeline(""))
-	if res.code != 1 || res.report.State != report.Halted || len(res.report.Dead) != 0 {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || res.Report.State != report.Halted || len(res.Report.Dead) != 0 {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
-	if want := "allow s3:PutObject on arn:aws:s3:::" + b.name + "/out/"; !strings.Contains(res.stderr, want) {
-		t.Errorf("standard error lacks %q:\n%s", want, res.stderr)
+	if want := "allow s3:PutObject on arn:aws:s3:::" + b.name + "/out/"; !strings.Contains(res.Stderr, want) {
+		t.Errorf("standard error lacks %q:\n%s", want, res.Stderr)
 	}
 	if n := denied.Load(); n > 40 { // those that were sent together
 		t.Errorf("%d writes were denied before the job stopped", n)
@@ -236,19 +236,19 @@ func TestARunWaitsForABucketThatIsDownAndGoesOn(t *testing.T) {
 		want := b.fill()
 		var back atomic.Bool
 		first := b.away(&back)
-		res := run{signal: func(*exec.Cmd) {
+		res := run{Begun: func(*exec.Cmd) {
 			<-first
 			time.AfterFunc(80*time.Second, func() { back.Store(true) })
 		}}.spate(t, "run", b.sinkPipeline(""), "--progress", "none", "--state", t.TempDir())
-		if res.code != 0 || res.report.State != report.Completed {
-			t.Fatalf("code %d\n%s", res.code, res.stderr)
+		if res.Code != 0 || res.Report.State != report.Completed {
+			t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 		}
 		b.holds(want)
 		for _, text := range []string{
 			"spate: warning: the job is halted: ", "503", "once a minute", "interrupt to end it; nothing is lost then", "spate: note: the sink is up again",
 		} {
-			if !strings.Contains(res.stderr, text) {
-				t.Errorf("standard error lacks %q:\n%s", text, res.stderr)
+			if !strings.Contains(res.Stderr, text) {
+				t.Errorf("standard error lacks %q:\n%s", text, res.Stderr)
 			}
 		}
 	})
@@ -258,12 +258,12 @@ func TestARunWaitsForABucketThatIsDownAndGoesOn(t *testing.T) {
 		b.fill()
 		var never atomic.Bool
 		first := b.away(&never)
-		res := run{signal: func(cmd *exec.Cmd) {
+		res := run{Begun: func(cmd *exec.Cmd) {
 			<-first
 			time.AfterFunc(75*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGINT) })
 		}}.spate(t, "run", b.sinkPipeline(""), "--progress", "none")
-		if res.code != 130 || !strings.Contains(res.stderr, "progress is lost then") || res.report.State != report.Halted || !strings.Contains(res.stderr, "was interrupted while its sink is down") {
-			t.Errorf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+		if res.Code != 130 || !strings.Contains(res.Stderr, "progress is lost then") || res.Report.State != report.Halted || !strings.Contains(res.Stderr, "was interrupted while its sink is down") {
+			t.Errorf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 		}
 	})
 }
@@ -273,15 +273,15 @@ func TestASinkInsideItsSourceIsRefused(t *testing.T) {
 	b := newBucket(t)
 	b.put("in/a", records("a", 1))
 	res := run{}.spate(t, "run", b.sinkPipeline(""), "--set", "sink.s3.url=s3://"+b.name+"/in/out")
-	if res.code != 2 || !strings.Contains(res.stderr, "would be read again") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 2 || !strings.Contains(res.Stderr, "would be read again") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 	// Above its source it would be but for a partition that is called like it.
 	args := []string{"--set", "sink.s3.url=s3://" + b.name + "/", "--set", "source.s3.url=s3://" + b.name + "/name=a/"}
 	b.put("name=a/k", records("a", 1))
 	res = run{}.spate(t, append([]string{"run", b.sinkPipeline("")}, args...)...)
-	if res.code != 1 || res.report.State != report.Halted || !strings.Contains(res.stderr, "would be read again") {
-		t.Errorf("code %d\n%s", res.code, res.stderr)
+	if res.Code != 1 || res.Report.State != report.Halted || !strings.Contains(res.Stderr, "would be read again") {
+		t.Errorf("code %d\n%s", res.Code, res.Stderr)
 	}
 }
 
@@ -293,10 +293,10 @@ func TestTooManyPartitionsNameTheirNumber(t *testing.T) {
 	}
 	b.put("in/a", many.Bytes())
 	res := run{}.spate(t, "run", b.sinkPipeline(""))
-	if res.code != 1 || len(res.report.Dead) != 1 || !strings.Contains(res.report.Dead[0].Detail, "200 partitions") {
-		t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 1 || len(res.Report.Dead) != 1 || !strings.Contains(res.Report.Dead[0].Detail, "200 partitions") {
+		t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
-	if res := (run{}).spate(t, "run", b.sinkPipeline("    max_partitions: 200")); res.code != 0 {
-		t.Fatalf("code %d\n%s", res.code, res.stderr)
+	if res := (run{}).spate(t, "run", b.sinkPipeline("    max_partitions: 200")); res.Code != 0 {
+		t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 	}
 }

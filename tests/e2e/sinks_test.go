@@ -31,14 +31,14 @@ sinks: {first: {file: {path: %q}}, last: {file: {path: %q}}}
 			good := paths[full]
 			paths[full] = "/dev/full"
 			res := run{}.spate(t, "run", job(), "--state", filepath.Join(dir, "state"))
-			if res.code != 1 || res.report == nil || res.report.State == report.Completed || res.report.Units.Done != 0 || !strings.Contains(res.stderr, "no space left") {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 1 || res.Report == nil || res.Report.State == report.Completed || res.Report.Units.Done != 0 || !strings.Contains(res.Stderr, "no space left") {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
 
 			paths[full] = good
 			res = run{}.spate(t, "run", job(), "--state", filepath.Join(dir, "state"))
-			if res.code != 0 || res.report.Units.Done != 1 || res.report.Records.Out != 1000 {
-				t.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+			if res.Code != 0 || res.Report.Units.Done != 1 || res.Report.Records.Out != 1000 {
+				t.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 			}
 			got := rows(t, paths["first"])
 			for row, n := range rows(t, paths["last"]) {

@@ -47,7 +47,7 @@ func newKept(t *testing.T, objects map[string][]byte) *kept {
 
 func (k *kept) run(r run) result {
 	k.Helper()
-	r.binary = plainBinary
+	r.Binary = plainBinary
 	return r.spate(k.T, k.args...)
 }
 
@@ -66,7 +66,7 @@ func (k *kept) again() {
 func (k *kept) strike(blocks int) bool {
 	k.Helper()
 	journal := filepath.Join(k.state, "e2e.default.journal")
-	res := k.run(run{signal: func(cmd *exec.Cmd) {
+	res := k.run(run{Begun: func(cmd *exec.Cmd) {
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
 			data, _ := os.ReadFile(journal)
 			if bytes.Count(data, []byte("\n+ ")) >= blocks {
@@ -75,7 +75,7 @@ func (k *kept) strike(blocks int) bool {
 		}
 		_ = cmd.Process.Kill()
 	}})
-	if res.code != -1 { // of a process that ended by itself
+	if res.Code != -1 { // of a process that ended by itself
 		return false
 	}
 	_, meta, _ := k.look()
@@ -188,13 +188,13 @@ func (k *kept) all() (data [][]byte) {
 func (k *kept) completes() *report.Report {
 	k.Helper()
 	res := k.run(run{})
-	if res.code != 0 || res.report == nil || res.report.State != report.Completed {
-		k.Fatalf("code %d, report %+v\n%s", res.code, res.report, res.stderr)
+	if res.Code != 0 || res.Report == nil || res.Report.State != report.Completed {
+		k.Fatalf("code %d, report %+v\n%s", res.Code, res.Report, res.Stderr)
 	}
-	if strings.Contains(res.stderr, "progress is lost") {
-		k.Errorf("standard error:\n%s", res.stderr)
+	if strings.Contains(res.Stderr, "progress is lost") {
+		k.Errorf("standard error:\n%s", res.Stderr)
 	}
-	return res.report
+	return res.Report
 }
 
 // wide are n records of about 300 bytes.
@@ -271,7 +271,7 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 func TestAnInterruptedRunIsContinued(t *testing.T) {
 	k := newKept(t, mixed())
 	for tries := 0; ; tries++ {
-		res := k.run(run{signal: func(cmd *exec.Cmd) {
+		res := k.run(run{Begun: func(cmd *exec.Cmd) {
 			for range 10_000 {
 				if s, err := os.Stat(k.out); err == nil && s.Size() > 0 {
 					break
@@ -280,14 +280,14 @@ func TestAnInterruptedRunIsContinued(t *testing.T) {
 			}
 			_ = cmd.Process.Signal(syscall.SIGINT)
 		}})
-		if res.code == 130 {
-			if !strings.Contains(res.stderr, "same command") {
-				t.Errorf("standard error:\n%s", res.stderr)
+		if res.Code == 130 {
+			if !strings.Contains(res.Stderr, "same command") {
+				t.Errorf("standard error:\n%s", res.Stderr)
 			}
 			break
 		}
 		if k.again(); tries == 20 {
-			t.Fatalf("code %d\n%s", res.code, res.stderr)
+			t.Fatalf("code %d\n%s", res.Code, res.Stderr)
 		}
 	}
 	done, _, units := k.look()
@@ -381,13 +381,13 @@ func TestAStateRefusesWhatWouldLoseRows(t *testing.T) {
 	refused := func(why string, args []string, want ...string) {
 		t.Helper()
 		start := time.Now()
-		res := run{binary: plainBinary}.spate(t, slices.Concat(k.args, args)...)
-		if res.code != 2 || time.Since(start) > 10*time.Second {
-			t.Errorf("%s: code %d after %v\n%s", why, res.code, time.Since(start), res.stderr)
+		res := run{Binary: plainBinary}.spate(t, slices.Concat(k.args, args)...)
+		if res.Code != 2 || time.Since(start) > 10*time.Second {
+			t.Errorf("%s: code %d after %v\n%s", why, res.Code, time.Since(start), res.Stderr)
 		}
 		for _, w := range want {
-			if !strings.Contains(res.stderr, w) {
-				t.Errorf("%s: standard error lacks %q:\n%s", why, w, res.stderr)
+			if !strings.Contains(res.Stderr, w) {
+				t.Errorf("%s: standard error lacks %q:\n%s", why, w, res.Stderr)
 			}
 		}
 	}

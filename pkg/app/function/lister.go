@@ -94,7 +94,7 @@ func (l *listing) start(ctx context.Context, r control.ListRequest) (ledger.Meta
 		return ledger.Meta{}, fmt.Errorf("start job %s: %w", r.Job, err)
 	}
 	if len(selected) > ledger.MaxSource {
-		return ledger.Meta{}, fmt.Errorf("start job %s: its source takes %d bytes to say, of at most %d: write include and exclude shorter, or into the pipeline file", r.Job, len(selected), ledger.MaxSource)
+		return ledger.Meta{}, fmt.Errorf("start job %s: its source takes %d bytes, of at most %d: shorten include and exclude, or put them in the pipeline file", r.Job, len(selected), ledger.MaxSource)
 	}
 	s := ledger.Start{Token: r.Token, Digests: source.Digests, Source: string(selected), Callback: r.TaskToken}
 	if s.Token == "" {

@@ -270,8 +270,8 @@ func TestAStartThatNamesNoJobIsOfThePipelinesOwn(t *testing.T) {
 		if a := w.asked(control.ListRequest{Token: "t", Detach: true}); a.Job != want || a.Run != 1 {
 			t.Errorf("%s: %+v", set, a)
 		}
-		w.refused(control.ListRequest{}, "a name is")                   // an event of something else
-		w.refused(control.ListRequest{Token: "t", Run: 1}, "a name is") // a run is of a job
+		w.refused(control.ListRequest{}, "a name has")                   // an event of something else
+		w.refused(control.ListRequest{Token: "t", Run: 1}, "a name has") // a run is of a job
 	}
 }
 

@@ -144,7 +144,7 @@ func value(k config.Kind, text string) (any, bool) {
 	case config.Boolean:
 		b, err := strconv.ParseBool(text)
 		return b, err == nil
-	case config.Text, config.Bytes, config.Interval, config.Moment:
+	case config.String, config.Bytes, config.Interval, config.Moment:
 		return text, true
 	}
 	return nil, false

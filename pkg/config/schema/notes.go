@@ -121,13 +121,13 @@ func (n Notes) Check(t config.Type) error {
 		}
 		for _, name := range note.OneOf {
 			if !slices.ContainsFunc(choices(v.key.Type), func(k config.Key) bool { return k.Name == name }) {
-				wrong = append(wrong, fmt.Sprintf("%s is one of %s, which is no key of it", v.at, name))
+				wrong = append(wrong, fmt.Sprintf("%s is one of %s, which is not a key of it", v.at, name))
 			}
 		}
 	})
 	for path := range n {
 		if !known[path] {
-			wrong = append(wrong, path+" has a note and is no key")
+			wrong = append(wrong, path+" has a note and is not a key")
 		}
 	}
 	if len(wrong) == 0 {

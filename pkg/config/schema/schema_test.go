@@ -108,14 +108,14 @@ func TestTheTablesHaveALineForEveryKey(t *testing.T) {
 		"\n### sink\n\n| key | type | default | meaning |\n|---|---|---|---|\n" +
 		"| `sink` | section | required | Where it goes. Exactly one of `file`, `stdout`. |\n" +
 		"| `sink.file` | section |  | A file. |\n" +
-		"| `sink.file.path` | text | required | Its path. For example `out`. |\n" +
+		"| `sink.file.path` | string | required | Its path. For example `out`. |\n" +
 		"| `sink.stdout` | section |  | Standard output. |\n" +
 		"\n### sinks\n\n| key | type | default | meaning |\n|---|---|---|---|\n" +
 		"| `sinks` | map of names to sections |  | Several. Each as `sink`. |\n" +
 		"\n### steps\n\n| key | type | default | meaning |\n|---|---|---|---|\n" +
 		"| `steps` | list of sections | none | What is done. Exactly one of `keep`, `set`. |\n" +
-		"| `steps[].keep` | list of texts |  | Kept. |\n" +
-		"| `steps[].set` | map of names to texts |  | Set. |\n"
+		"| `steps[].keep` | list of strings |  | Kept. |\n" +
+		"| `steps[].set` | map of names to strings |  | Set. |\n"
 	if d := cmp.Diff(want, schema.Markdown(types, n)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
@@ -128,10 +128,10 @@ func TestNotesAndTypesAreKeptInStep(t *testing.T) {
 	}
 	for change, want := range map[string]string{
 		strings.Replace(notes, "n | 3 | A number.\n", "", 1):         "n has no note",
-		notes + "steps[].gone | - | Gone.\n":                         "steps[].gone has a note and is no key",
-		notes + "sinks.NAME.file | - | Elsewhere.\n":                 "sinks.NAME.file has a note and is no key",
-		strings.Replace(notes, "file, stdout", "file, s3", 1):        "sink is one of s3, which is no key of it",
-		strings.Replace(notes, "one of: keep, set", "one of: x", 1):  "steps is one of x, which is no key of it",
+		notes + "steps[].gone | - | Gone.\n":                         "steps[].gone has a note and is not a key",
+		notes + "sinks.NAME.file | - | Elsewhere.\n":                 "sinks.NAME.file has a note and is not a key",
+		strings.Replace(notes, "file, stdout", "file, s3", 1):        "sink is one of s3, which is not a key of it",
+		strings.Replace(notes, "one of: keep, set", "one of: x", 1):  "steps is one of x, which is not a key of it",
 		strings.Replace(notes, "sink.stdout | - | Standard", "#", 1): "sink.stdout has no note",
 	} {
 		types, n := described(t, change)

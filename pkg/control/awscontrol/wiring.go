@@ -119,8 +119,8 @@ type OverlapError struct {
 }
 
 func (e *OverlapError) Error() string {
-	return fmt.Sprintf("connect bucket %s: it notifies already of the same objects (%s), and S3 takes no two entries that overlap: "+
-		"connect it --via eventbridge, or have that entry tell an SNS topic, and give the stack the topic as its NotificationTopicArn", e.Bucket, e.Other)
+	return fmt.Sprintf("connect bucket %s: it already notifies of the same objects (%s), and S3 allows no two entries that overlap: "+
+		"connect it --via eventbridge, or have that entry notify an SNS topic, and give the stack the topic as its NotificationTopicArn", e.Bucket, e.Other)
 }
 
 // connected puts w's entry into a configuration, unless another one there does

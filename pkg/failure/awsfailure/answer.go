@@ -118,7 +118,7 @@ func (a Answer) Mark() Mark {
 	case Refused:
 		return Denied(a.permission())
 	case Unidentified:
-		return Denied("the endpoint does not take these credentials")
+		return Denied("the endpoint rejects these credentials")
 	case KeyUnusable:
 		return Denied("the KMS key cannot be used")
 	case Absent:

@@ -60,17 +60,17 @@ func TestAnotherFileIsRefused(t *testing.T) {
 		return path
 	}
 	t.Run("text", func(t *testing.T) {
-		refuses(t, put(t, "not a ledger\n"), "no ledger of this program")
+		refuses(t, put(t, "not a ledger\n"), "not a ledger of this program")
 	})
 	t.Run("long text", func(t *testing.T) {
-		refuses(t, put(t, strings.Repeat("not a ledger\n", 10_000)), "no ledger of this program")
+		refuses(t, put(t, strings.Repeat("not a ledger\n", 10_000)), "not a ledger of this program")
 	})
 	t.Run("a directory", func(t *testing.T) {
 		path := name(t)
 		if err := os.Mkdir(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, path, "no ledger of this program")
+		refuses(t, path, "not a ledger of this program")
 	})
 	t.Run("a directory that is not there", func(t *testing.T) {
 		refuses(t, filepath.Join(t.TempDir(), "no", "ledger.db"), "no such file")
@@ -81,7 +81,7 @@ func TestAnotherFileIsRefused(t *testing.T) {
 			_, err := tx.CreateBucket([]byte("other"))
 			return err
 		})
-		refuses(t, path, "no ledger of this program")
+		refuses(t, path, "not a ledger of this program")
 	})
 	t.Run("another format", func(t *testing.T) {
 		path := name(t)

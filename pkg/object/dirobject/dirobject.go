@@ -59,7 +59,7 @@ func (b *Bucket) check() error {
 	case err != nil:
 		return b.classify("open source directory", b.dir, err)
 	case !fi.IsDir():
-		return failure.Errorf(failure.Job, failure.Config, "open source directory %q: it is a file: name its directory, and the file with include", b.dir)
+		return failure.Errorf(failure.Job, failure.Config, "open source directory %q: it is a file: give its directory, and name the file in include", b.dir)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (b *Bucket) Head(key string) (unit.Object, error) {
 		return unit.Object{}, b.classify("look at", path, err)
 	}
 	if !fi.Mode().IsRegular() {
-		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "look at %q: it is no file", path)
+		return unit.Object{}, failure.Errorf(failure.Member, failure.NotFound, "look at %q: it is not a file", path)
 	}
 	return describe(key, fi), nil
 }

@@ -61,7 +61,7 @@ func (p *pinned) open(path string) (*os.File, error) {
 		return nil, p.b.classify("open", path, err)
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, failure.Errorf(failure.Member, failure.NotFound, "open %q: it is no file", path)
+		return nil, failure.Errorf(failure.Member, failure.NotFound, "open %q: it is not a file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -96,7 +96,7 @@ var meanings = map[meaning]mark{
 	again:  {failure.Transient, failure.RetriesExhausted, ""},
 	schema: {failure.Job, failure.Schema, repair},
 	absent: {failure.Job, failure.Schema, "make it (spate inspect --ddl suggests a table), or correct table and database, then resume the job"},
-	denied: {failure.Job, failure.Denied, "check user, password and grants (INSERT on the table, SELECT on its columns), then resume the job"},
+	denied: {failure.Job, failure.Denied, "check user, password and grants (INSERT on the table, SELECT on what its views read), then resume the job"},
 	config: {failure.Job, failure.Config, "correct the sink's section, then resume the job"},
 	values: {failure.Record, failure.SinkRejected, ""},
 }
@@ -134,12 +134,12 @@ func (e *exception) mark() mark {
 	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden:
 		return meanings[denied]
 	case e.status == http.StatusRequestEntityTooLarge:
-		return mark{failure.Job, failure.Config, "what stands before the server takes no body of this size: raise its limit or lower max_bytes, then resume the job"}
+		return mark{failure.Job, failure.Config, "a proxy in front of the server refuses a body of this size: raise its limit or lower max_bytes, then resume the job"}
 	case e.status == http.StatusRequestURITooLong, e.status == http.StatusRequestHeaderFieldsTooLarge:
-		return mark{failure.Job, failure.Config, "what stands before the server takes no URL of this length, and an insert's names all columns: raise its limit or fill fewer columns, then resume the job"}
+		return mark{failure.Job, failure.Config, "a proxy in front of the server refuses a URL of this length, and an insert's names all columns: raise its limit or fill fewer columns, then resume the job"}
 	case e.status == http.StatusRequestTimeout, e.status == http.StatusTooEarly, e.status == http.StatusTooManyRequests,
 		e.status >= 500, e.status < 300:
 		return meanings[again]
 	}
-	return mark{failure.Job, failure.Config, "check the URL: what answers there is no ClickHouse; then resume the job"}
+	return mark{failure.Job, failure.Config, "check the URL: what answers there is not ClickHouse; then resume the job"}
 }

@@ -126,11 +126,11 @@ func (s *Sink) notes(f *found) {
 		s.note("columns that rows do not have take their defaults: %s", strings.Join(unset, ", "))
 	}
 	if s.o.AsyncInsert == AsyncWait {
-		s.note("async_insert: wait: the server knows repeats apart from those of plain inserts, and materialized views do not know them")
+		s.note("async_insert: wait: the server deduplicates these inserts apart from plain ones, and not in materialized views")
 	}
 	for _, name := range sortedKeys(s.o.Settings) {
 		if !f.known[name] {
-			s.warn("setting %s is none of the server's own: an insert will tell whether it is taken", name)
+			s.warn("setting %s is not one of the server's own: only an insert tells whether it is accepted", name)
 		}
 	}
 	if s.untyped(f.known) {

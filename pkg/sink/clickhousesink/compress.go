@@ -18,7 +18,7 @@ func checkLevel(c Compression, level int) error {
 	case Zstd:
 		top = 22
 	default:
-		return wrong("compression %q is none of %s, %s, %s and %s", c, None, Gzip, Zstd, LZ4)
+		return wrong("compression %q is not one of %s, %s, %s and %s", c, None, Gzip, Zstd, LZ4)
 	}
 	switch {
 	case level == 0 || level > 0 && level <= top:

@@ -220,16 +220,16 @@ func (s *Sink) judge(r *replica, f *found) error {
 	case "Memory":
 		s.warn("%s is of engine Memory: its rows are gone when the server stops", s.place)
 	case "Distributed":
-		s.note("%s is of engine Distributed: what counts for repeats is the windows of the tables behind it", s.place)
+		s.note("%s is of engine Distributed: deduplication depends on the tables behind it", s.place)
 	}
 	if s.o.Dedup == DedupOff {
 		return nil
 	}
 	if !d.token {
-		return s.lacks(r, "the server, %s, knows no tokens: upgrade it", f.version)
+		return s.lacks(r, "the server, %s, does not support deduplication tokens: upgrade it", f.version)
 	}
 	if strings.HasSuffix(d.engine, "MergeTree") && !shared(d.engine) && !r.alone {
-		if err := s.lacks(r, "%s is of engine %s, which shares neither rows nor repeats with other replicas: use a replicated engine, or name one replica", s.place, d.engine); err != nil {
+		if err := s.lacks(r, "%s is of engine %s, which shares neither rows nor deduplication with other replicas: use a replicated engine, or name one replica", s.place, d.engine); err != nil {
 			return err
 		}
 	}
@@ -239,22 +239,22 @@ func (s *Sink) judge(r *replica, f *found) error {
 		case w.known && w.blocks > 0 && view && !d.inView:
 			why := "the server, " + f.version + ", passes it no tokens: upgrade it"
 			if s.o.AsyncInsert == AsyncWait {
-				why = "with async_insert: wait it is passed no tokens: leave that out"
+				why = "with async_insert: wait it gets no tokens: leave that out"
 			}
-			if err := s.lacks(r, "%s, which a materialized view fills, knows no repeats: %s", w.place, why); err != nil {
+			if err := s.lacks(r, "%s, which a materialized view fills, does not deduplicate: %s", w.place, why); err != nil {
 				return err
 			}
 		case w.known && w.blocks > 0:
-			s.note("%s knows a repeat of %s: an insert makes one for each partition that it has rows of", w.place, w)
+			s.note("%s deduplicates %s: an insert makes one for each partition it has rows for", w.place, w)
 		case w.engine == "Null" || w.engine == "Distributed":
 		case !w.known:
-			s.warn("whether %s knows repeats cannot be seen: grant SELECT on it to the user", w.place)
+			s.warn("whether %s deduplicates cannot be seen: grant SELECT on it to the user", w.place)
 		case w.setting == "":
-			if err := s.lacks(r, "%s is of engine %s, which knows no repeats: use a MergeTree", w.place, w.engine); err != nil {
+			if err := s.lacks(r, "%s is of engine %s, which does not deduplicate: use a MergeTree", w.place, w.engine); err != nil {
 				return err
 			}
 		default:
-			if err := s.lacks(r, "%s knows no repeats, so a block that comes again is there twice: ALTER TABLE %s MODIFY SETTING %s = 10000",
+			if err := s.lacks(r, "%s does not deduplicate, so a retried block is stored twice: ALTER TABLE %s MODIFY SETTING %s = 10000",
 				w.place, w.place.quoted(), w.setting); err != nil {
 				return err
 			}

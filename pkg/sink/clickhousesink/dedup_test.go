@@ -36,7 +36,7 @@ func TestWhatATableMakesOfRepeats(t *testing.T) {
 		warns   string // under warn; "": it does not
 		notes   string
 	}{
-		"a window of its own": {func(*server) {}, "", "", "db.events knows a repeat of the last 100 parts: "},
+		"a window of its own": {func(*server) {}, "", "", "db.events deduplicates the last 100 parts: "},
 		"none":                {func(s *server) { s.tables["db.events"] = mergeTree(0, wide()...) }, "ALTER TABLE `db`.`events` MODIFY SETTING non_replicated_deduplication_window = ", "ALTER TABLE", ""},
 		"the server's": {func(s *server) {
 			s.tables["db.events"] = engine("MergeTree")
@@ -46,34 +46,34 @@ func TestWhatATableMakesOfRepeats(t *testing.T) {
 		"replicated, with its own": {func(s *server) {
 			s.tables["db.events"] = replicated(", replicated_deduplication_window = 5, replicated_deduplication_window_seconds = 60")
 		}, "", "", "last 5 parts, for 60 s"},
-		"replicated, without": {func(s *server) { s.tables["db.events"] = replicated(", replicated_deduplication_window = 0") }, "MODIFY SETTING replicated_deduplication_window", "knows no repeats", ""},
+		"replicated, without": {func(s *server) { s.tables["db.events"] = replicated(", replicated_deduplication_window = 0") }, "MODIFY SETTING replicated_deduplication_window", "does not deduplicate", ""},
 		"another engine":      {func(s *server) { s.tables["db.events"] = engine("Log") }, "engine Log", "engine Log", ""},
 		"memory":              {func(s *server) { s.tables["db.events"] = engine("Memory") }, "engine Memory", "gone when the server stops", ""},
 		"distributed":         {func(s *server) { s.tables["db.events"] = engine("Distributed") }, "", "", "tables behind it"},
 		"null":                {func(s *server) { s.tables["db.events"] = engine("Null") }, "", "", ""},
-		"an old server":       {func(s *server) { s.knows = s.knows[1:] }, "knows no tokens", "knows no tokens", ""},
+		"an old server":       {func(s *server) { s.knows = s.knows[1:] }, "does not support deduplication tokens", "does not support deduplication tokens", ""},
 		"a view with a window": {func(s *server) {
 			s.view("v", "db.`tar get`", mergeTree(9, wide()...))
 			s.tables["db.tar get"].full += ""
-		}, "", "", "db.tar get knows a repeat of the last 9 parts"},
-		"a view without":          {func(s *server) { s.view("v", "db.target", mergeTree(0, wide()...)) }, "`db`.`target`", "db.target knows no repeats", ""},
-		"a view that is not seen": {func(s *server) { s.view("v", "db.target", nil) }, "", "whether db.target knows repeats cannot be seen", ""},
+		}, "", "", "db.tar get deduplicates the last 9 parts"},
+		"a view without":          {func(s *server) { s.view("v", "db.target", mergeTree(0, wide()...)) }, "`db`.`target`", "db.target does not deduplicate", ""},
+		"a view that is not seen": {func(s *server) { s.view("v", "db.target", nil) }, "", "whether db.target deduplicates cannot be seen", ""},
 		"a view of a view's table": {func(s *server) {
 			s.view("v", "db.target", mergeTree(9, wide()...))
 			s.tables["db.target"].views = []string{"w"}
 			s.tables["db.w"] = &table{engine: "MaterializedView", create: "CREATE MATERIALIZED VIEW db.w TO db.last AS SELECT 1"}
 			s.tables["db.last"] = mergeTree(0, wide()...)
-		}, "`db`.`last`", "db.last knows no repeats", ""},
+		}, "`db`.`last`", "db.last does not deduplicate", ""},
 		"a view with a table of its own": {func(s *server) {
 			s.own("v")
 			s.tables["db.v"].inner = ".inner_id.5"
 			s.tables["db..inner_id.5"] = mergeTree(0, wide()...)
-		}, "`db`.`.inner_id.5`", "db..inner_id.5 knows no repeats", ""},
+		}, "`db`.`.inner_id.5`", "db..inner_id.5 does not deduplicate", ""},
 		"the same of an old server": {func(s *server) {
 			s.own("v")
 			s.tables["db..inner.v"] = mergeTree(0, wide()...)
-		}, "`db`.`.inner.v`", "db..inner.v knows no repeats", ""},
-		"the same, not seen":         {func(s *server) { s.own("v") }, "", "whether db.v knows repeats cannot be seen", ""},
+		}, "`db`.`.inner.v`", "db..inner.v does not deduplicate", ""},
+		"the same, not seen":         {func(s *server) { s.own("v") }, "", "whether db.v deduplicates cannot be seen", ""},
 		"views that feed each other": {func(s *server) { s.view("v", "db.events", nil) }, "", "", "last 100 parts"},
 		"a view on an old server": {func(s *server) {
 			s.view("v", "db.target", mergeTree(9, wide()...))

@@ -138,7 +138,7 @@ func (s *Sink) lookInto(ctx context.Context, to *replica, f *found) error {
 		return err
 	}
 	if len(self) != 1 {
-		return &exception{status: 404, text: "the answer to SELECT version() is no row"}
+		return &exception{status: 404, text: "the answer to SELECT version() has no row"}
 	}
 	f.version, f.timezone = self[0].Version, self[0].Timezone
 	if f.place.database == "" {
@@ -159,7 +159,7 @@ func (s *Sink) lookInto(ctx context.Context, to *replica, f *found) error {
 		}
 	}
 	if s.o.AsyncInsert == AsyncWait && !f.known["async_insert"] {
-		return &exception{status: 400, code: 115, text: "the server, " + f.version + ", knows no async_insert"}
+		return &exception{status: 400, code: 115, text: "the server, " + f.version + ", does not support async_insert"}
 	}
 	if err := s.try(ctx, to); err != nil {
 		return err

@@ -200,7 +200,7 @@ func TestReplicasThatDifferAreNamed(t *testing.T) {
 	o = options(a)
 	replicas(&o, a, b)
 	finds(t, open(t, o), true, "Asia/Tokyo")
-	finds(t, open(t, o), true, "neither rows nor repeats")
+	finds(t, open(t, o), true, "neither rows nor deduplication")
 	o.Dedup = clickhousesink.DedupRequired
 	_, err = clickhousesink.New(t.Context(), o)
 	expect(t, err, failure.Job, failure.Config, "use a replicated engine")
@@ -234,7 +234,7 @@ func TestWhatIsNoClickHouseIsRefused(t *testing.T) {
 		_, _ = fmt.Fprint(w, "<html>welcome</html>")
 	})}}
 	_, err := clickhousesink.New(t.Context(), o)
-	expect(t, err, failure.Job, failure.Config, "no ClickHouse")
+	expect(t, err, failure.Job, failure.Config, "not ClickHouse")
 }
 
 // A change of the table in the middle of a job is one error of the job, which

@@ -206,7 +206,7 @@ func TestWhatAViewRefusesIsNotSentUnderOtherTokens(t *testing.T) {
 	if got := rejected(t, opened.Write(t.Context(), block(1, 0, 1))); len(got) != 1 {
 		t.Errorf("%d rows", len(got))
 	}
-	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "b:8123", "mend the view")
+	expect(t, opened.Write(t.Context(), block(0, 0, 10)), failure.Unit, failure.SinkRejected, "b:8123", "fix the view")
 }
 
 // The texts of refused rows are memory that nobody has asked for.
@@ -248,7 +248,7 @@ func TestALineThatIsNoObjectIsRejectedAndNotSent(t *testing.T) {
 		for range 2 {
 			var bad []int
 			for _, r := range rejected(t, open(t, o).Write(t.Context(), b)) {
-				if bad = append(bad, r.Index); string(r.Text) != all[r.Index] || r.Detail != "it is no JSON object" {
+				if bad = append(bad, r.Index); string(r.Text) != all[r.Index] || r.Detail != "it is not a JSON object" {
 					t.Errorf("row %d is %q: %s", r.Index, r.Text, r.Detail)
 				}
 			}
@@ -274,7 +274,7 @@ func TestALineThatIsNoObjectIsRejectedAndNotSent(t *testing.T) {
 			}
 		}
 		o.Rejected = clickhousesink.RejectFail
-		expect(t, open(t, o).Write(t.Context(), b), failure.Unit, failure.SinkRejected, "row 1 of token: it is no JSON object", "rejected: skip")
+		expect(t, open(t, o).Write(t.Context(), b), failure.Unit, failure.SinkRejected, "row 1 of token: it is not a JSON object", "rejected: skip")
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *Sink) send(ctx context.Context, to *replica, r rows, token string, plai
 		return e
 	}
 	if !a.empty() {
-		return &exception{status: a.status, text: "the answer is none of ClickHouse's to an insert: " + tidy(s.client.hide(string(a.text)))}
+		return &exception{status: a.status, text: "the answer is not ClickHouse's to an insert: " + tidy(s.client.hide(string(a.text)))}
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (s *Sink) refuse(ctx context.Context, r *refusal) error {
 	switch {
 	case r.cause.view && !r.replica.known.divisible:
 		return failure.Errorf(failure.Unit, failure.SinkRejected,
-			"%s: %w: the rows are in %s, and a materialized view failed on one of them: mend the view, then redrive", r.call, r.cause, s.place)
+			"%s: %w: the rows are in %s, and a materialized view failed on one of them: fix the view, then redrive", r.call, r.cause, s.place)
 	case s.o.Rejected == RejectFail:
 		return failure.Errorf(failure.Unit, failure.SinkRejected, "%s: %w: correct the row, or set rejected: skip", r.call, r.cause)
 	case s.seen.Engine == "Distributed":

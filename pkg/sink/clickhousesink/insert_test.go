@@ -75,7 +75,7 @@ func TestServersGetOnlySettingsThatTheyKnow(t *testing.T) {
 	if i := s.all()[0]; i.err != nil || !strings.HasSuffix(i.sql, "FORMAT RowBinary") || i.token != "" {
 		t.Errorf("%s, token %q: %v", i.sql, i.token, i.err)
 	}
-	finds(t, opened, true, "knows no tokens")
+	finds(t, opened, true, "does not support deduplication tokens")
 	finds(t, opened, false, "change no column's type")
 }
 
@@ -173,7 +173,7 @@ func TestOnlyAWholeEmptyAnswerIsAnAck(t *testing.T) {
 			_, _ = io.WriteString(w, "Code: 241, e.displayText() = DB::Exception: Memory, e.what() = DB::Exception\n")
 		}, "code 241: Memory"},
 		"a page of somebody else":          {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "<html>"},
-		"an empty answer of somebody else": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Del("X-ClickHouse-Query-Id") }, "none of ClickHouse's"},
+		"an empty answer of somebody else": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Del("X-ClickHouse-Query-Id") }, "not ClickHouse's"},
 		"a server that is away":            {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "status 503"},
 		"too many requests":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, "status 429"},
 		"an answer that is cut":            {cut, "the answer is cut"},

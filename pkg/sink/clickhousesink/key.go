@@ -164,7 +164,7 @@ func (f function) on(t *clickhouse.Type) (func([]byte) uint64, error) {
 	case integer && f.integer != nil:
 		return func(b []byte) uint64 { return f.integer(b, signed) }, nil
 	case f.bytes == nil:
-		return nil, fmt.Errorf("%s is no integer", t)
+		return nil, fmt.Errorf("%s is not an integer", t)
 	case integer || name == "FixedString" || name == "UUID" || name == "IPv6":
 		return f.bytes, nil
 	case name == "String":
@@ -173,7 +173,7 @@ func (f function) on(t *clickhouse.Type) (func([]byte) uint64, error) {
 			return f.bytes(b[size:])
 		}, nil
 	}
-	return nil, fmt.Errorf("%s is none of the types of keys, which are integers to 64 bits, Bool, Date, DateTime, Enum, IPv4, IPv6, UUID, String and FixedString", t)
+	return nil, fmt.Errorf("%s is not a type of keys, which are integers to 64 bits, Bool, Date, DateTime, Enum, IPv4, IPv6, UUID, String and FixedString", t)
 }
 
 // integers are the types whose values are integers of at most 64 bits, by whether

@@ -135,8 +135,8 @@ func TestKeysThatHaveNoShardAreRefused(t *testing.T) {
 	const known = "want a column of integers, intHash32 or intHash64 of one, or cityHash64, sipHash64 or xxHash64 of one or several columns; " +
 		"for another key write to the distributed table itself"
 	for key, says := range map[string]string{
-		"nmae": "no column nmae", "name": "column name: String is no integer", "intHash32(name)": "column name: String is no integer",
-		"cityHash64(id, maybe)": "column maybe: Nullable(Int32) may be NULL", "cityHash64(id, price)": "column price: Float64 is none of the types",
+		"nmae": "no column nmae", "name": "column name: String is not an integer", "intHash32(name)": "column name: String is not an integer",
+		"cityHash64(id, maybe)": "column maybe: Nullable(Int32) may be NULL", "cityHash64(id, price)": "column price: Float64 is not a type of keys",
 		"intHash64(id, id)": "intHash64 takes one column", "cityHash64(id, nmae)": "no column nmae",
 		"murmurHash3_64(id, name)": "function murmurHash3_64 is not known", "rand(id)": "function rand is not known",
 		"cityHash64(id": "", "id)": "", "id, name": "", "cityHash64()": "", "cityHash64(id,)": "", "cityHash64(id name)": "", "cityHash64(toString(id))": "",

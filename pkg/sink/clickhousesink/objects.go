@@ -9,7 +9,7 @@ import (
 	"github.com/spate-go/spate/pkg/sink"
 )
 
-var errNoObject = errors.New("it is no JSON object")
+var errNoObject = errors.New("it is not a JSON object")
 
 // objects are the rows of a block that are JSON objects, and their token; the
 // others are rejected. A server would refuse most of those itself, but takes [] and

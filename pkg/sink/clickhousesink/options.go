@@ -209,7 +209,7 @@ func endpoint(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("it is no URL of the form http://host:8123 or https://host:8443")
+		return "", fmt.Errorf("it is not a URL of the form http://host:8123 or https://host:8443")
 	case u.User != nil:
 		return "", fmt.Errorf("the URL of %s holds a user: set user and password beside it", u.Host)
 	case u.RawQuery != "" || u.Fragment != "":
@@ -221,13 +221,13 @@ func endpoint(text string) (string, error) {
 func (o *Options) checkChoices() error {
 	switch {
 	case !slices.Contains([]Format{RowBinary, Native, JSONEachRow}, o.Format):
-		return wrong("format %q is none of %s, %s and %s", o.Format, RowBinary, Native, JSONEachRow)
+		return wrong("format %q is not one of %s, %s and %s", o.Format, RowBinary, Native, JSONEachRow)
 	case !slices.Contains([]AsyncInsert{AsyncOff, AsyncWait}, o.AsyncInsert):
-		return wrong("async_insert %q is none of %s and %s", o.AsyncInsert, AsyncOff, AsyncWait)
+		return wrong("async_insert %q is not one of %s and %s", o.AsyncInsert, AsyncOff, AsyncWait)
 	case !slices.Contains([]Dedup{DedupRequired, DedupWarn, DedupOff}, o.Dedup):
-		return wrong("dedup %q is none of %s, %s and %s", o.Dedup, DedupRequired, DedupWarn, DedupOff)
+		return wrong("dedup %q is not one of %s, %s and %s", o.Dedup, DedupRequired, DedupWarn, DedupOff)
 	case !slices.Contains([]Rejected{RejectSkip, RejectFail}, o.Rejected):
-		return wrong("rejected %q is none of %s and %s", o.Rejected, RejectSkip, RejectFail)
+		return wrong("rejected %q is not one of %s and %s", o.Rejected, RejectSkip, RejectFail)
 	case o.Columns != nil && o.Types != nil:
 		return wrong("columns are given with their types and without: give one")
 	case o.Choose != nil && (o.Columns != nil || o.Types != nil):

@@ -63,7 +63,7 @@ func TestSettingsThatAnAckRestsOnAreReserved(t *testing.T) {
 	s := newServer(t, wide()...)
 	o := options(s)
 	o.Settings = map[string]string{"SQL_own": "1", "max_threads": "1"}
-	finds(t, open(t, o), true, "setting SQL_own is none of the server's own")
+	finds(t, open(t, o), true, "setting SQL_own is not one of the server's own")
 }
 
 func TestTheUsersSettingsGoBeforeWhatAFormatWants(t *testing.T) {

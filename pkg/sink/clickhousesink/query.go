@@ -34,7 +34,7 @@ func ask[T any](ctx context.Context, s *Sink, to *replica, sql string) ([]T, err
 			return rows, nil
 		case err != nil:
 			// It is no ClickHouse: nothing that is asked here is answered otherwise.
-			return nil, &exception{status: 404, text: fmt.Sprintf("the answer is no rows: %v", err)}
+			return nil, &exception{status: 404, text: fmt.Sprintf("the answer is not rows: %v", err)}
 		}
 		rows = append(rows, row)
 	}

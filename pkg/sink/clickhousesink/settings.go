@@ -19,8 +19,8 @@ type setting struct {
 // instead.
 var reserved = map[string]string{
 	"insert_deduplication_token":                         "every block has its own",
-	"insert_deduplicate":                                 "repeats are recognised by the table's window; see dedup",
-	"deduplicate_insert":                                 "repeats are recognised by the table's window; see dedup",
+	"insert_deduplicate":                                 "the table's window deduplicates; see dedup",
+	"deduplicate_insert":                                 "the table's window deduplicates; see dedup",
 	"async_insert_deduplicate":                           "see async_insert and dedup",
 	"deduplicate_blocks_in_dependent_materialized_views": "see dedup",
 	"insert_deduplication_version":                       "tokens of one job have one form",

@@ -99,5 +99,5 @@ func (sh *shard) exhausted() error {
 	if last := sh.last.Load(); last != nil {
 		err = last.err
 	}
-	return failure.Errorf(failure.Transient, failure.RetriesExhausted, "every replica fails, and the probe is still out: last error: %w", err)
+	return failure.Errorf(failure.Transient, failure.RetriesExhausted, "every replica fails, and a probe is still under way: last error: %w", err)
 }

@@ -86,7 +86,7 @@ func (p place) directories() error {
 		case err == nil && info.IsDir():
 			return nil
 		case err == nil:
-			return configf("%s: %s is a file, so no output can stand below it: choose another path", p.setting, dir)
+			return configf("%s: %s is a file, so no output can be below it: choose another path", p.setting, dir)
 		case !errors.Is(err, os.ErrNotExist) && !isNotDir(err):
 			return p.setting.classify(err)
 		}

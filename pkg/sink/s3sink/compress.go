@@ -53,13 +53,13 @@ func (c Compression) check(level int) error {
 	case Zstd:
 		top = 22
 	default:
-		return fmt.Errorf("compression %q is none of %s, %s and %s", c, None, Gzip, Zstd)
+		return fmt.Errorf("compression %q is not one of %s, %s and %s", c, None, Gzip, Zstd)
 	}
 	switch {
 	case level == 0 || level > 0 && level <= top:
 		return nil
 	case top == 0:
-		return fmt.Errorf("level %d: without compression there are none", level)
+		return fmt.Errorf("level %d: compression none has no levels", level)
 	}
 	return fmt.Errorf("level %d: %s has 1 to %d", level, c, top)
 }

@@ -40,7 +40,7 @@ func (o *Options) check(bucket string) error {
 	case bucket == "":
 		return wrong("the bucket has no name")
 	case !utf8.ValidString(o.Prefix) || len(o.Prefix) > maxKeyBytes/2:
-		return wrong("the prefix %.80q is no UTF-8 of at most %d bytes", o.Prefix, maxKeyBytes/2)
+		return wrong("the prefix %.80q is not UTF-8 of at most %d bytes", o.Prefix, maxKeyBytes/2)
 	case o.MaxPartitions < 0 || o.MaxPartitions > maxPartitions:
 		return wrong("a block cannot have %d partitions: want 1 to %d", o.MaxPartitions, maxPartitions)
 	case o.Concurrency < 0 || o.Concurrency > maxPartitions:

@@ -35,7 +35,7 @@ func (s *Sink) objects(b *sink.Block) ([]object, error) {
 	}
 	if n := len(parts); n > s.opt.MaxPartitions {
 		return nil, failure.Errorf(failure.Unit, failure.SinkRejected,
-			"write %s: its %d rows are of %d partitions, and %d may be open: raise max_partitions or partition less finely",
+			"write %s: its %d rows fall into %d partitions, and at most %d may be open: raise max_partitions or partition less finely",
 			b.Token, b.Rows, n, s.opt.MaxPartitions)
 	}
 	objects := make([]object, len(parts))

@@ -246,18 +246,18 @@ func TestLevelsMatter(t *testing.T) {
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	for says, o := range map[string]s3sink.Options{
-		`"lz4" is none of`: {Compression: "lz4"},
-		"level 3: without": {Level: 3},
-		"level 10: gzip":   {Compression: s3sink.Gzip, Level: 10},
-		"level -1":         {Compression: s3sink.Zstd, Level: -1},
-		"level 23":         {Compression: s3sink.Zstd, Level: 23},
-		"10001 partitions": {MaxPartitions: 10_001},
-		"-1 partitions":    {MaxPartitions: -1},
-		"10001 requests":   {Concurrency: 10_001},
-		"parts cannot":     {PartSize: 5<<20 - 1},
-		"by less than 0":   {MaxBlock: -1},
-		"prefix":           {Prefix: "\xff"},
-		"inside":           {Prefix: "in/x/", Source: s3url.Place{Bucket: "bucket", Prefix: "in/"}},
+		`"lz4" is not one of`:       {Compression: "lz4"},
+		"level 3: compression none": {Level: 3},
+		"level 10: gzip":            {Compression: s3sink.Gzip, Level: 10},
+		"level -1":                  {Compression: s3sink.Zstd, Level: -1},
+		"level 23":                  {Compression: s3sink.Zstd, Level: 23},
+		"10001 partitions":          {MaxPartitions: 10_001},
+		"-1 partitions":             {MaxPartitions: -1},
+		"10001 requests":            {Concurrency: 10_001},
+		"parts cannot":              {PartSize: 5<<20 - 1},
+		"by less than 0":            {MaxBlock: -1},
+		"prefix":                    {Prefix: "\xff"},
+		"inside":                    {Prefix: "in/x/", Source: s3url.Place{Bucket: "bucket", Prefix: "in/"}},
 	} {
 		_, err := s3sink.New(newStore(t), "bucket", o)
 		expect(t, err, failure.Job, failure.Config, says, "s3://bucket/")

@@ -44,7 +44,7 @@ func Address(listen string) (string, error) {
 		return "", errors.New("is not of the form host:port, such as 127.0.0.1:9090")
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("has the port %q, which is no number from 0 to 65535", port)
+		return "", fmt.Errorf("has the port %q, which is not a number from 0 to 65535", port)
 	}
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
