@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,10 +41,11 @@ type Call struct {
 
 // Outcome is the outcome of a call.
 type Outcome struct {
+	Code           int // -1: a signal ended it
 	Stdout, Stderr string
 	Report         *report.Report // nil if none was written
-	State          *os.ProcessState
-	Took           time.Duration
+	Peak           int64          // bytes of memory
+	CPU, Took      time.Duration
 }
 
 // patience is how long a call may take.
@@ -71,7 +73,14 @@ func (c Call) Do(t *testing.T, args ...string) Outcome {
 		c.Begun(cmd)
 	}
 	_ = cmd.Wait() // cmd.ProcessState has the outcome
-	o := Outcome{Stdout: stdout.String(), Stderr: stderr.String(), State: cmd.ProcessState, Took: time.Since(started)}
+	state := cmd.ProcessState
+	o := Outcome{
+		Code: state.ExitCode(), Stdout: stdout.String(), Stderr: stderr.String(),
+		CPU: state.UserTime() + state.SystemTime(), Took: time.Since(started),
+	}
+	if u, ok := state.SysUsage().(*syscall.Rusage); ok {
+		o.Peak = u.Maxrss << 10
+	}
 	if ctx.Err() != nil {
 		t.Fatalf("spate %s did not end\n%s", strings.Join(args, " "), o.Stderr)
 	}

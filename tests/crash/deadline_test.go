@@ -27,7 +27,7 @@ func TestUnitOutlivesItsInvocation(t *testing.T) {
 		w.put(t, "plain", 38<<10, 1<<10) // two ranges of three segments
 		w.put(t, "packed.gz", 30<<10, 1<<10)
 		schedule := w.serve(t, finalizer, 1)[0]
-		w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+		w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 		var (
 			fleet  []*function
 			slowly = func(c lambdakit.Call) (f lambdakit.Fault) {
@@ -39,7 +39,7 @@ func TestUnitOutlivesItsInvocation(t *testing.T) {
 		)
 		for range 3 {
 			f := w.start(t, reader, o)
-			f.proxy.Inject(slowly)
+			f.Proxy.Inject(slowly)
 			fleet = append(fleet, f)
 		}
 		w.poll(t, hooks{}, fleet...)
@@ -105,13 +105,13 @@ func TestNoProgressBeforeTheDeadline(t *testing.T) {
 	schedule := w.serve(t, finalizer, 1)[0]
 	w.put(t, anchor("fast"), 2, 0)
 	w.write(t, anchor("slow"), []byte("{}\n"))
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 	slow := w.unitOf(t, "in/"+anchor("slow"))
 	f := w.start(t, reader, lambdakit.Options{Timeout: 24 * time.Second})
 	w.poll(t, hooks{
 		hasten: true,
 		before: func(f *function, d delivery) {
-			f.proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
+			f.Proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
 				if c.Service == "s3" && d.unit == slow {
 					f.Delay = time.Minute
 				}

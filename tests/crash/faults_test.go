@@ -22,7 +22,7 @@ func TestPanics(t *testing.T) {
 		w.write(t, anchor(name), []byte(`{"say":"panic, `+name+`"}`+"\n"))
 		w.put(t, anchor(name+"-after"), 3, 0)
 	}
-	w.start(t, custom, lambdakit.Options{Env: map[string]string{"FUNCTION": "lister"}}).invoke(t, `{"job":"j"}`)
+	w.start(t, custom, lambdakit.Options{Env: map[string]string{"FUNCTION": "lister"}}).MustInvoke(t, `{"job":"j"}`)
 	f := w.start(t, custom, lambdakit.Options{})
 	w.poll(t, hooks{hasten: true, after: func(_ *function, d delivery, o lambdakit.Outcome) {
 		if !o.OK() {
@@ -58,12 +58,12 @@ func TestTimeout(t *testing.T) {
 	w := newWorld(t, lambdakit.StackOptions{}, pipeline("1MiB", ""))
 	schedule := w.serve(t, finalizer, 1)[0]
 	w.put(t, "a", 3, 0)
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 	f := w.start(t, racy, lambdakit.Options{Timeout: 10 * time.Second})
 	outcomes := make(chan lambdakit.Outcome, 9)
 	w.poll(t, hooks{
 		before: func(f *function, d delivery) {
-			f.proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
+			f.Proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
 				if d.nth == 1 && c.Service == "s3" {
 					f.Freeze()
 				}
@@ -92,14 +92,14 @@ func TestReaderThatFrozeAndWakes(t *testing.T) {
 			w := newWorld(t, lambdakit.StackOptions{}, pipeline("1MiB", ""))
 			schedule := w.serve(t, finalizer, 1)[0]
 			w.put(t, "a", 3, 0)
-			w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+			w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 			frozen := make(chan *function, 1)
 			var mu sync.Mutex
 			froze, written := false, false
 			ended := map[*function]int{}
 			w.poll(t, hooks{
 				before: func(f *function, d delivery) {
-					f.proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
+					f.Proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
 						mu.Lock()
 						defer mu.Unlock()
 						written = written || c.Op == "PUT"
@@ -155,7 +155,7 @@ func TestInitFails(t *testing.T) {
 	w := newWorld(t, lambdakit.StackOptions{Visibility: 4 * time.Second}, pipeline("1MiB", ""))
 	schedule := w.serve(t, finalizer, 1)[0]
 	w.put(t, "a", 3, 0)
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 
 	good := w.pipeline
 	w.pipeline = strings.Replace(good, "framing:", "farming:", 1)
@@ -173,7 +173,7 @@ func TestInitFails(t *testing.T) {
 			t.Errorf("the %s does not name the mistake: %s", where, said)
 		}
 	}
-	if calls := f.proxy.Calls(); len(calls) > 0 {
+	if calls := f.Proxy.Calls(); len(calls) > 0 {
 		t.Errorf("it called %v", calls)
 	}
 	w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))
@@ -201,7 +201,7 @@ func TestOneWarmContainer(t *testing.T) {
 		}
 		w.put(t, key, 700, 1<<10)
 	}
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 
 	f := w.start(t, reader, lambdakit.Options{})
 	n := 0
@@ -211,7 +211,7 @@ func TestOneWarmContainer(t *testing.T) {
 		before: func(f *function, d delivery) {
 			n++
 			cut := n%7 == 0
-			f.proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
+			f.Proxy.Inject(func(c lambdakit.Call) (r lambdakit.Fault) {
 				if cut && c.Service == "s3" && c.Op == "GET" {
 					cut, r.Cut = false, 100_000
 				}

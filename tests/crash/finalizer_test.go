@@ -33,8 +33,8 @@ func TestFinalizerKilledAtEveryCall(t *testing.T) {
 			event := func(job string) string { return strings.Replace(c.event, "%q", fmt.Sprintf("%q", job), 1) }
 
 			w.plant(t, "whole", c.state)
-			schedule.invoke(t, event("whole"))
-			all := strikes(schedule.proxy.Calls(), 0)
+			schedule.MustInvoke(t, event("whole"))
+			all := strikes(schedule.Proxy.Calls(), 0)
 			w.ended(t, "whole", c.state)
 
 			struck := map[strike]bool{}
@@ -47,7 +47,7 @@ func TestFinalizerKilledAtEveryCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				struck[s] = tr.struck(t, o)
-				schedule.invoke(t, `{}`)
+				schedule.MustInvoke(t, `{}`)
 				w.ended(t, job, c.state)
 			}
 			check(t, all, 0, struck)
@@ -165,9 +165,9 @@ func TestFinalizerKilledWhileItSends(t *testing.T) {
 				return refs
 			}
 			refs := plant("whole")
-			schedule.proxy.Inject(nil)
-			schedule.invoke(t, `{}`)
-			all := strikes(schedule.proxy.Calls(), 0)
+			schedule.Proxy.Inject(nil)
+			schedule.MustInvoke(t, `{}`)
+			all := strikes(schedule.Proxy.Calls(), 0)
 			w.nothingDue(t, refs)
 
 			struck := map[strike]bool{}
@@ -179,7 +179,7 @@ func TestFinalizerKilledWhileItSends(t *testing.T) {
 					t.Fatal(err)
 				}
 				struck[s] = tr.struck(t, o)
-				schedule.invoke(t, `{}`)
+				schedule.MustInvoke(t, `{}`)
 				w.nothingDue(t, refs)
 			}
 			check(t, all, 0, struck)

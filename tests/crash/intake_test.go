@@ -73,12 +73,12 @@ func TestIntakeKilledAtEveryCall(t *testing.T) {
 		}
 		return ms
 	}
-	victim.proxy.Inject(nil)
+	victim.Proxy.Inject(nil)
 	give("whole")
 	if !well(outcome) {
 		t.Fatalf("a window that nothing disturbs: %+v, %s", outcome, outcome.Response)
 	}
-	all := strikesByOp(victim.proxy.Calls())
+	all := strikesByOp(victim.Proxy.Calls())
 
 	names := []string{"whole"}
 	struck := map[strike]bool{}
@@ -140,7 +140,7 @@ func TestIntakeKilledAtTheFirstEvent(t *testing.T) {
 			if err := m.Give(t.Context(), f.Function, ms); err != nil {
 				t.Fatal(err)
 			}
-			f.proxy.Inject(nil)
+			f.Proxy.Inject(nil)
 			w.again(t, w.Intake, ms)
 			w.take(t, watch{}, f)
 			w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))

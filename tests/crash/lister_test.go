@@ -60,9 +60,9 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 		}
 		return f
 	}
-	list.proxy.Inject(quiet)
+	list.Proxy.Inject(quiet)
 	for _, f := range readers {
-		f.proxy.Inject(quiet)
+		f.Proxy.Inject(quiet)
 	}
 	var mu sync.Mutex
 	first := map[unit.ID]bool{}
@@ -82,7 +82,7 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 		l := listing{world: w, job: job}
 		w.put(t, job+"/a-0", 2, 0)
 		w.put(t, job+"/a-1", 2, 0)
-		list.invoke(t, l.event("first"))
+		list.MustInvoke(t, l.event("first"))
 		for l.first = range w.plan(t, job+"/") {
 		}
 		return l
@@ -90,11 +90,11 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 	whole := begin("whole")
 	whole.conclude(t)
 	whole.second(t)
-	list.proxy.Inject(nil)
-	list.invoke(t, whole.event("second"))
-	all := strikes(list.proxy.Calls(), slackOfSends)
+	list.Proxy.Inject(nil)
+	list.MustInvoke(t, whole.event("second"))
+	all := strikes(list.Proxy.Calls(), slackOfSends)
 
-	list.proxy.Inject(quiet)
+	list.Proxy.Inject(quiet)
 	jobs := map[strike]listing{}
 	for _, s := range all {
 		jobs[s] = begin(s.String())
@@ -107,7 +107,7 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 		mu.Unlock()
 	}
 	for _, f := range append(readers, list) {
-		f.proxy.Inject(nil)
+		f.Proxy.Inject(nil)
 	}
 
 	struck := map[strike]bool{}
@@ -124,14 +124,14 @@ func TestListerKilledAtEveryCall(t *testing.T) {
 	check(t, all, slackOfSends, struck)
 	for _, l := range jobs { // of a start that came to nothing whoever asked for it knows, and asks again
 		if w.meta(t, l.job).Run == 1 {
-			list.invoke(t, l.event("second"))
+			list.MustInvoke(t, l.event("second"))
 		}
 	}
-	schedule.invoke(t, "{}") // goes on where no lease keeps it from that
+	schedule.MustInvoke(t, "{}") // goes on where no lease keeps it from that
 	lapse := time.Now().Add(ledger.LeaseTime)
 	t.Parallel()
 	time.Sleep(time.Until(lapse))
-	schedule.invoke(t, "{}")
+	schedule.MustInvoke(t, "{}")
 	w.until(t, schedule, 15*time.Second)
 
 	w.checkRows(t)

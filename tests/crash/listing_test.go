@@ -43,14 +43,14 @@ func TestListingOutlivesItsInvocation(t *testing.T) {
 	schedule := w.serve(t, finalizer, 1)[0]
 	l := w.start(t, lister, lambdakit.Options{Timeout: timeout})
 	w.lambda.Register(w.Name+"-"+lister, l.Function)
-	l.proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
+	l.Proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
 		if c.Service == "s3" {
 			f.Delay = slow
 		}
 		return f
 	})
 	w.poll(t, hooks{}, w.start(t, reader, lambdakit.Options{}))
-	l.invoke(t, `{"job":"j"}`)
+	l.MustInvoke(t, `{"job":"j"}`)
 	if m := w.meta(t, "j"); m.Listed {
 		t.Error("the first lister had time for all of it")
 	}

@@ -22,7 +22,7 @@ const live = "crash-live"
 // open begins the continuous job, as bucket connect does.
 func (w *world) open(t *testing.T, f *function) {
 	t.Helper()
-	f.invoke(t, `{"open":true}`)
+	f.MustInvoke(t, `{"open":true}`)
 	if m := w.meta(t, live); !m.Continuous || m.Run != 1 {
 		t.Fatalf("the job was not opened: %+v", m)
 	}
@@ -92,7 +92,7 @@ type watch struct {
 // is called, which waits. Where nobody watches, all of it has to go well.
 func (w *world) take(t *testing.T, h watch, intakes ...*function) (stop func()) {
 	t.Helper()
-	return running(t, intakes, func(f *function) *lambdakit.Mapping {
+	return lambdakit.Poll(t, intakes, func(f *function) *lambdakit.Mapping {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Intake, Batch: 10}
 		if h.before != nil {
 			m.Before = func(ms []types.Message) { h.before(f, ms) }
@@ -128,7 +128,7 @@ func (w *world) rest(t *testing.T, job string, schedule *function) {
 		case time.Now().After(end):
 			t.Fatalf("job %s does not come to rest: there wait %s", job, waits)
 		case schedule != nil && time.Now().After(tick):
-			schedule.invoke(t, "{}")
+			schedule.MustInvoke(t, "{}")
 			tick = time.Now().Add(time.Second)
 		}
 	}

@@ -46,9 +46,9 @@ func TestFinalizerKilledOverAContinuousJob(t *testing.T) {
 			start.Digests = w.meta(t, "first").Digests
 			w.retire(t, "first")
 			plant("whole", c.plant)
-			schedule.proxy.Inject(nil)
-			schedule.invoke(t, "{}")
-			all := strikesByOp(schedule.proxy.Calls()) // units are looked for in the order of their ids
+			schedule.Proxy.Inject(nil)
+			schedule.MustInvoke(t, "{}")
+			all := strikesByOp(schedule.Proxy.Calls()) // units are looked for in the order of their ids
 			w.rest(t, "whole", schedule)
 			w.retire(t, "whole")
 

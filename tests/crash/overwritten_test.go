@@ -34,13 +34,13 @@ func TestReaderKilledOverAnOverwrittenMember(t *testing.T) {
 	stop := w.poll(t, hooks{
 		before: func(f *function, _ delivery) {
 			f.Kill() // so that each begins as a new one
-			f.proxy.Inject(nil)
+			f.Proxy.Inject(nil)
 		},
 		after: func(f *function, _ delivery, o lambdakit.Outcome) {
 			if !o.OK() {
 				t.Errorf("a unit that nothing disturbs: %+v", o)
 			}
-			done <- f.proxy.Calls()
+			done <- f.Proxy.Calls()
 		},
 	}, first)
 	plant("first") // of the job, whose reader says what it works by

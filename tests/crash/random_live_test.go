@@ -64,7 +64,7 @@ func (b *budget) aim(f *function, kind string, calls int, may func() bool) {
 	if b.traps[f] = nil; b.left[kind] > 0 && may() {
 		b.traps[f] = set(f, strike{at: 1 + b.random.IntN(calls), after: b.random.IntN(2) == 0})
 	} else {
-		f.proxy.Inject(nil)
+		f.Proxy.Inject(nil)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestRandomKills(t *testing.T) {
 		rows += 1 + i%5
 	}
 	schedule := w.serve(t, finalizer, 1)[0]
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 
 	var (
 		mu     sync.Mutex
@@ -52,7 +52,7 @@ func TestRandomKills(t *testing.T) {
 			if traps[f] = nil; struck < kills && of[d.unit] < most {
 				traps[f] = set(f, strike{at: 1 + random.IntN(calls), after: random.IntN(2) == 0})
 			} else {
-				f.proxy.Inject(nil)
+				f.Proxy.Inject(nil)
 			}
 		},
 		after: func(f *function, d delivery, o lambdakit.Outcome) {
@@ -95,7 +95,7 @@ func TestKilledAtEveryDelivery(t *testing.T) {
 		w.put(t, key, 2, 0)
 	}
 	schedule := w.serve(t, finalizer, 1)[0]
-	w.start(t, lister, lambdakit.Options{}).invoke(t, `{"job":"j"}`)
+	w.start(t, lister, lambdakit.Options{}).MustInvoke(t, `{"job":"j"}`)
 	deadly := w.unitOf(t, keys[1])
 
 	var (
@@ -105,7 +105,7 @@ func TestKilledAtEveryDelivery(t *testing.T) {
 	f := w.start(t, reader, lambdakit.Options{})
 	stop := w.poll(t, hooks{
 		before: func(f *function, d delivery) {
-			f.proxy.Inject(func(c lambdakit.Call) lambdakit.Fault {
+			f.Proxy.Inject(func(c lambdakit.Call) lambdakit.Fault {
 				// Where its rows go out, the work on it has begun.
 				return lambdakit.Fault{Before: d.unit == deadly && c.Service == "s3" && c.Op == "PUT", Kill: func() { f.Signal() }}
 			})
@@ -139,7 +139,7 @@ func TestKilledAtEveryDelivery(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Fatalf("%d units redriven: %v", n, err)
 	}
-	f.proxy.Inject(nil)
+	f.Proxy.Inject(nil)
 	w.poll(t, hooks{}, f)
 	w.until(t, schedule, 2*time.Second)
 	if r := w.report(t, "j", report.Completed); r.Units != (report.Units{Planned: 3, Done: 3}) || len(r.Dead) != 0 {

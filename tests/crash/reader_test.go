@@ -16,7 +16,7 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 	w := newWorld(t, lambdakit.StackOptions{Visibility: 15 * time.Second}, pipeline("1MiB", ""))
 	schedule := w.serve(t, finalizer, 2)[0]
 	list := w.start(t, lister, lambdakit.Options{})
-	list.proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
+	list.Proxy.Inject(func(c lambdakit.Call) (f lambdakit.Fault) {
 		if c.Service == "lambda" { // to ask for a proof, too early
 			f.Status = 202
 		}
@@ -26,13 +26,13 @@ func TestReaderKilledAtEveryCall(t *testing.T) {
 		w.put(t, job+"/a", 3, 0)
 		w.put(t, job+"/b.gz", 3, 0)
 		w.put(t, job+"/c", 2, 0)
-		list.invoke(t, fmt.Sprintf(`{"job":%q,"url":"s3://%s/in/%s/"}`, job, w.Name, job))
+		list.MustInvoke(t, fmt.Sprintf(`{"job":%q,"url":"s3://%s/in/%s/"}`, job, w.Name, job))
 	}
 
 	start("whole")
 	first := w.start(t, reader, lambdakit.Options{})
 	done := make(chan []lambdakit.Call, 1)
-	stop := w.poll(t, hooks{after: func(f *function, _ delivery, _ lambdakit.Outcome) { done <- f.proxy.Calls() }}, first)
+	stop := w.poll(t, hooks{after: func(f *function, _ delivery, _ lambdakit.Outcome) { done <- f.Proxy.Calls() }}, first)
 	calls := <-done
 	stop()
 

@@ -47,8 +47,8 @@ func TestRequestsPerUnit(t *testing.T) {
 		w.put(t, anchor(fmt.Sprintf("u%03d", i)), 1, 0)
 	}
 	l := w.start(t, lister, lambdakit.Options{})
-	l.invoke(t, `{"job":"j"}`)
-	n := count(l.proxy.Calls())
+	l.MustInvoke(t, `{"job":"j"}`)
+	n := count(l.Proxy.Calls())
 	t.Logf("lister of %d units: %+v", units, n)
 	if n.writes > units+fixed || n.queue > units/10+2 {
 		t.Errorf("a listing of %d units: %+v, want a write a unit and %d others, and a send for ten", units, n, fixed)
@@ -80,16 +80,16 @@ func (w *world) countReader(t *testing.T) *atomic.Int64 {
 		asks  = new(atomic.Int64)
 	)
 	w.poll(t, hooks{
-		before: func(f *function, _ delivery) { f.proxy.Inject(nil) },
+		before: func(f *function, _ delivery) { f.Proxy.Inject(nil) },
 		after: func(f *function, d delivery, o lambdakit.Outcome) {
-			n := count(f.proxy.Calls())
+			n := count(f.Proxy.Calls())
 			asks.Add(int64(n.asks))
 			if first { // names its chain and sinks in the job
 				first = false
 				n.writes--
 			}
 			if !o.OK() || n.writes > 3 || n.reads > 2 || n.queue > 1 {
-				t.Errorf("unit %s: %+v: %v, %+v", d.unit, n, f.proxy.Calls(), o)
+				t.Errorf("unit %s: %+v: %v, %+v", d.unit, n, f.Proxy.Calls(), o)
 			}
 			most = tally{max(most.writes, n.writes), max(most.reads, n.reads), max(most.queue, n.queue), 0}
 		},
@@ -117,7 +117,7 @@ func TestRequestsPerAnnouncedUnit(t *testing.T) {
 		bodies = append(bodies, lambdakit.FromS3(n))
 	}
 	w.announce(t, bodies...)
-	f.proxy.Inject(nil)
+	f.Proxy.Inject(nil)
 	invocations := 0
 	stop := w.take(t, watch{
 		before: func(*function, []types.Message) { invocations++ },
@@ -134,7 +134,7 @@ func TestRequestsPerAnnouncedUnit(t *testing.T) {
 		}
 	}
 	stop()
-	n := count(f.proxy.Calls())
+	n := count(f.Proxy.Calls())
 	t.Logf("intake of %d units in %d invocations: %+v", units, invocations, n)
 	if n.writes > units || n.reads > 2*units+fixed*invocations || n.queue > units/10+invocations {
 		t.Errorf("an intake of %d units in %d invocations: %+v, want a transaction and two reads a unit, and a send for ten", units, invocations, n)

@@ -87,7 +87,7 @@ type trap struct {
 func set(f *function, s strike) *trap {
 	tr := &trap{strike: s}
 	var n atomic.Int64
-	f.proxy.Inject(func(c lambdakit.Call) lambdakit.Fault {
+	f.Proxy.Inject(func(c lambdakit.Call) lambdakit.Fault {
 		if c.Again || s.op != "" && s.op != operation(c) || n.Add(1) != int64(s.at) {
 			return lambdakit.Fault{}
 		}
@@ -146,7 +146,7 @@ func (s *sweep) hooks(anew bool) hooks {
 			defer s.mu.Unlock()
 			at, meant := s.of(d)
 			if s.traps[f] = nil; !meant || d.nth != 1 {
-				f.proxy.Inject(nil)
+				f.Proxy.Inject(nil)
 				return
 			}
 			if anew {

@@ -1,10 +1,8 @@
 package crash_test
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,36 +56,12 @@ func newWorld(t *testing.T, o lambdakit.StackOptions, pipeline string) *world {
 	return w
 }
 
-// function is an execution environment with its way to AWS.
-type function struct {
-	*lambdakit.Function
-	proxy *lambdakit.Proxy
-}
+// function is the kit's, with its way to AWS.
+type function = lambdakit.Deployed
 
-// start starts a function of a binary. A race or a panic in its processes fails
-// the test.
 func (w *world) start(t *testing.T, binary string, o lambdakit.Options) *function {
 	t.Helper()
-	p, err := lambdakit.NewProxy(w.Endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Route("lambda", w.lambda)
-	f, err := w.Deploy(t.TempDir(), filepath.Join(bin, binary), w.pipeline, p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = f.Close(), p.Close() // nothing is left to lose
-		logs := f.Logs()
-		if strings.Contains(logs, "DATA RACE") || strings.Contains(logs, "\ngoroutine ") {
-			t.Errorf("%s: %s", binary, logs)
-		}
-		if t.Failed() {
-			t.Logf("%s, its last words:\n%s", binary, logs[max(0, len(logs)-3000):])
-		}
-	})
-	return &function{f, p}
+	return w.DeployProxied(t, filepath.Join(bin, binary), w.pipeline, w.lambda, o)
 }
 
 // serve starts n functions that are invoked by the name that the stack gives to
@@ -102,16 +76,6 @@ func (w *world) serve(t *testing.T, kind string, n int) []*function {
 	}
 	w.lambda.Register(w.Name+"-"+kind, registered...)
 	return fs
-}
-
-// invoke invokes f with an event that it must handle well.
-func (f *function) invoke(t *testing.T, event string) lambdakit.Outcome {
-	t.Helper()
-	o, err := f.Invoke(t.Context(), []byte(event))
-	if err != nil || !o.OK() {
-		t.Fatalf("event %s: %v, %+v\n%s", event, err, o, f.Logs())
-	}
-	return o
 }
 
 // delivery is a message on its way to a reader.
@@ -148,7 +112,7 @@ type hooks struct {
 // which waits.
 func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) {
 	t.Helper()
-	return running(t, readers, func(f *function) *lambdakit.Mapping {
+	return lambdakit.Poll(t, readers, func(f *function) *lambdakit.Mapping {
 		m := &lambdakit.Mapping{Client: w.SQS, Queue: w.Feed, Hasten: h.hasten}
 		var d delivery // a mapping has one at a time
 		m.Before = func(ms []types.Message) {
@@ -161,28 +125,6 @@ func (w *world) poll(t *testing.T, h hooks, readers ...*function) (stop func()) 
 		}
 		return m
 	})
-}
-
-// running polls for each function, until the test ends or stop is called, which
-// waits.
-func running(t *testing.T, functions []*function, of func(f *function) *lambdakit.Mapping) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for _, f := range functions {
-		m := of(f)
-		wg.Go(func() {
-			if err := m.Run(ctx, f.Function); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	stop = func() {
-		cancel()
-		wg.Wait()
-	}
-	t.Cleanup(stop)
-	return stop
 }
 
 // until waits until no job is live, and ticks meanwhile, as the schedule does.

@@ -1,7 +1,6 @@
 package faults_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,7 +63,7 @@ type window struct{ failed, messages int }
 // returns the windows that failed, to be read when nothing waits.
 func (tr *trial) taking(w *wrong) *[]window {
 	tr.Helper()
-	tr.intake.proxy.Inject(w.fault)
+	tr.intake.Proxy.Inject(w.fault)
 	failed := new([]window)
 	m := &lambdakit.Mapping{Client: tr.SQS, Queue: tr.Intake, Batch: 10, Hasten: true, Before: tr.received}
 	m.Each = func(ms []types.Message, o lambdakit.Outcome) {
@@ -78,18 +77,7 @@ func (tr *trial) taking(w *wrong) *[]window {
 			w.mend()
 		}
 	}
-	ctx, cancel := context.WithCancel(tr.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := m.Run(ctx, tr.intake.Function); err != nil {
-			tr.Error(err)
-		}
-	}()
-	tr.Cleanup(func() {
-		cancel()
-		<-ended
-	})
+	lambdakit.Poll(tr.T, []*function{tr.intake}, func(*function) *lambdakit.Mapping { return m })
 	return failed
 }
 

@@ -50,11 +50,8 @@ type trial struct {
 	receives map[string]int // how often a message was handed to a reader, by its id; guarded by mu
 }
 
-// function is an execution environment with its way to AWS.
-type function struct {
-	*lambdakit.Function
-	proxy *lambdakit.Proxy
-}
+// function is the kit's, with its way to AWS.
+type function = lambdakit.Deployed
 
 // newTrial makes a stack with objects under in/a/, of which four make a unit.
 func newTrial(t *testing.T) *trial {
@@ -100,43 +97,29 @@ func (tr *trial) put(key string) {
 
 func (tr *trial) start(kind string) *function {
 	tr.Helper()
-	p, err := lambdakit.NewProxy(tr.Endpoint)
-	if err != nil {
-		tr.Fatal(err)
-	}
-	p.Route("lambda", tr.lambda)
 	timeout := 3 * time.Minute // for functions whose time no test is about
 	if kind == "reader" {
 		timeout = tr.timeout
 	}
-	f, err := tr.Deploy(tr.TempDir(), filepath.Join(bin, kind), pipeline, p, lambdakit.Options{Timeout: timeout, Env: map[string]string{"EVENT_BUS": "default"}})
-	if err != nil {
-		tr.Fatal(err)
-	}
-	tr.Cleanup(func() {
-		_, _ = f.Close(), p.Close() // nothing is left to lose
-		if logs := f.Logs(); tr.Failed() {
-			tr.Logf("%s, its last words:\n%s", kind, logs[max(0, len(logs)-4000):])
-		}
-	})
-	return &function{f, p}
+	o := lambdakit.Options{Timeout: timeout, Env: map[string]string{"EVENT_BUS": "default"}}
+	return tr.DeployProxied(tr.T, filepath.Join(bin, kind), pipeline, tr.lambda, o)
 }
 
 // reading injects wrong responses into readers.
 func (tr *trial) reading(w *wrong) *wrong {
 	for _, f := range tr.readers {
-		f.proxy.Inject(w.fault)
+		f.Proxy.Inject(w.fault)
 	}
 	return w
 }
 
 func (tr *trial) listing(w *wrong) *wrong {
-	tr.lister.proxy.Inject(w.fault)
+	tr.lister.Proxy.Inject(w.fault)
 	return w
 }
 
 func (tr *trial) finalizing(w *wrong) *wrong {
-	tr.finalizer.proxy.Inject(w.fault)
+	tr.finalizer.Proxy.Inject(w.fault)
 	return w
 }
 
@@ -161,22 +144,9 @@ func (tr *trial) listed(job string) {
 // poll delivers the feed to the readers, until the test ends or stop is called,
 // which waits.
 func (tr *trial) poll() (stop func()) {
-	ctx, cancel := context.WithCancel(tr.Context())
-	var wg sync.WaitGroup
-	for _, f := range tr.readers {
-		m := &lambdakit.Mapping{Client: tr.SQS, Queue: tr.Feed, Before: tr.received, Hasten: true}
-		wg.Go(func() {
-			if err := m.Run(ctx, f.Function); err != nil && ctx.Err() == nil {
-				tr.Error(err)
-			}
-		})
-	}
-	stop = func() {
-		cancel()
-		wg.Wait()
-	}
-	tr.Cleanup(stop)
-	return stop
+	return lambdakit.Poll(tr.T, tr.readers, func(*function) *lambdakit.Mapping {
+		return &lambdakit.Mapping{Client: tr.SQS, Queue: tr.Feed, Before: tr.received, Hasten: true}
+	})
 }
 
 func (tr *trial) received(ms []types.Message) {
@@ -190,9 +160,7 @@ func (tr *trial) received(ms []types.Message) {
 // schedule invokes the finalizer as the schedule does, only more often, until the
 // test ends or stop is called.
 func (tr *trial) schedule() (stop func()) {
-	ctx, cancel := context.WithCancel(tr.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	return lambdakit.Background(tr.T, func(ctx context.Context) {
 		for ctx.Err() == nil {
 			tr.tick()
 			select {
@@ -201,12 +169,6 @@ func (tr *trial) schedule() (stop func()) {
 			}
 		}
 	})
-	stop = func() {
-		cancel()
-		wg.Wait()
-	}
-	tr.Cleanup(stop)
-	return stop
 }
 
 func (tr *trial) tick() lambdakit.Outcome {
