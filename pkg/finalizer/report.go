@@ -70,7 +70,7 @@ func head(meta ledger.Meta, census ledger.Census) *report.Report {
 		Pipelines: slices.Clone(meta.Pipelines),
 		Callback:  meta.Callback,
 	}
-	if !meta.Continuous {
+	if meta.Listed { // before, the listing may yet come to them
 		r.Units.Unlisted = census.Unlisted
 	}
 	if r.Pipelines == nil {

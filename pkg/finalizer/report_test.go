@@ -93,6 +93,25 @@ func TestWhatALaterRunDidNotListAgainIsCounted(t *testing.T) {
 	}
 }
 
+func TestARunWhoseListingHasNotEndedLeavesNoUnitBehind(t *testing.T) {
+	w := newWorld(t)
+	w.listed("j", "a", "b", "c")
+	w.done("j", "a", "b", "c")
+	w.trigger("j")
+	w.ended("j", ledger.Completed)
+	w.begun("j", "a")
+	r, err := finalizer.New(w.l).Report(t.Context(), "j")
+	w.must(r, err)
+	if r.Units.Unlisted != 0 {
+		t.Errorf("the listing may yet come to them: units %+v", r.Units)
+	}
+	w.must(nil, w.l.Conclude(t.Context(), "j", 2, 0, ledger.Cancelled))
+	w.trigger("j")
+	if r := w.ended("j", ledger.Cancelled); r.Units.Unlisted != 0 {
+		t.Errorf("nobody knows what the listing has left: units %+v", r.Units)
+	}
+}
+
 func TestWhyAJobFailed(t *testing.T) {
 	for _, c := range []struct {
 		says, want string

@@ -86,7 +86,7 @@ type Units struct {
 	// Unlisted counts the units that earlier runs of the job read, wholly or in
 	// part, and that this run's listing no longer contains: their objects are
 	// gone, or share a unit with others now. Rows of the latter are in the sink
-	// once for each of the two units.
+	// once for each of the two units. It is 0 unless the listing has ended.
 	Unlisted int `json:"unlisted"`
 }
 
