@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/spate-go/spate/pkg/failure"
+	"github.com/spate-go/spate/pkg/frame"
 	"github.com/spate-go/spate/pkg/object/memobject"
 	"github.com/spate-go/spate/pkg/report"
 )
@@ -75,7 +76,7 @@ func TestAPlanSaysWhatAJobWouldRead(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", policy, d)
 		}
 		for _, r := range b.Requests() {
-			if r.N > 16 {
+			if r.N > frame.ContainerBytes {
 				t.Errorf("%s: it read %d bytes of %s", policy, r.N, r.Key)
 			}
 		}
@@ -83,15 +84,17 @@ func TestAPlanSaysWhatAJobWouldRead(t *testing.T) {
 }
 
 func TestAContainerIsNotCutIntoLines(t *testing.T) {
-	b, path := archive(t)
-	b.Put("p/b.ndjson", append([]byte("PAR1\x15\x04"), make([]byte, 3<<20)...))
-	code, stdout, stderr := cliOf(t, Pipeline{Source: b}, "plan", path, "-o", "json")
-	var got planned
-	if err := json.Unmarshal([]byte(stdout), &got); code != exitOK || err != nil {
-		t.Fatalf("code %d, %v: %s", code, err, stderr)
-	}
-	if got.Units.Cut != 0 || got.Units.Ranges != 0 {
-		t.Errorf("%+v", got.Units)
+	for _, head := range []string{"PAR1\x15\x04", "ORC" + strings.Repeat("x", 500)} {
+		b, path := archive(t)
+		b.Put("p/b.ndjson", append([]byte(head), make([]byte, 3<<20)...))
+		code, stdout, stderr := cliOf(t, Pipeline{Source: b}, "plan", path, "-o", "json")
+		var got planned
+		if err := json.Unmarshal([]byte(stdout), &got); code != exitOK || err != nil {
+			t.Fatalf("code %d, %v: %s", code, err, stderr)
+		}
+		if got.Units.Cut != 0 || got.Units.Ranges != 0 {
+			t.Errorf("%q: %+v", head, got.Units)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *Config) framing(p Pipeline) framing {
 		return framed("rejects", s.Rejects.MaxRecord, frame.Rejects)
 	}
 	f := framed("ndjson", s.NDJSON.MaxRecord, frame.NDJSON)
-	f.cut, f.cuttable, f.lines = byLine, plainText, true
+	f.cut, f.head, f.cuttable, f.lines = byLine, frame.ContainerBytes, plainText, true
 	return f
 }
 
