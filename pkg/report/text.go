@@ -54,7 +54,7 @@ func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(b, "\n  bytes     %s read, %s decoded\n", humanize.IBytes(uint64(r.Bytes.Read)), humanize.IBytes(uint64(r.Bytes.Decoded)))
 	for _, name := range slices.Sorted(maps.Keys(r.Sinks)) {
 		n := r.Sinks[name]
-		fmt.Fprintf(b, "  sink      %s: %s records in %s blocks, %s\n", name, humanize.Comma(n.Records), humanize.Comma(n.Blocks), humanize.IBytes(uint64(n.Bytes)))
+		fmt.Fprintf(b, "  sink      %s: %s in %s, %s\n", name, count(n.Records, "record"), count(n.Blocks, "block"), humanize.IBytes(uint64(n.Bytes)))
 	}
 	if r.Cost != nil {
 		fmt.Fprintf(b, "  cost      %s GB-s, %s requests, about $%.2f\n", humanize.CommafWithDigits(r.Cost.GBSeconds, 1), humanize.Comma(r.Cost.Requests), r.Cost.Dollars)
@@ -102,7 +102,7 @@ func more(w *bufio.Writer, what string, all, named int) {
 }
 
 // count is a number and its noun.
-func count(n int, noun string) string {
+func count[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
