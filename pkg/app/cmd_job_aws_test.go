@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 	"github.com/spate-go/spate/pkg/object/s3object"
@@ -32,27 +31,6 @@ const parts = `{"Resources":{
  "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]}}},
 "Outputs":{"JobTable":{"Value":{"Ref":"Table"}},"FeedQueueUrl":{"Value":{"Ref":"Queue"}},"DeadLetterQueueUrl":{"Value":{"Ref":"Dead"}},
  "ReportUrl":{"Value":{"Fn::Sub":"s3://${Reports}/jobs"}},"ListerFunction":{"Value":"spate-no-lister"},"FinalizerFunction":{"Value":"spate-no-finalizer"}}}`
-
-// endpoint says where AWS_ENDPOINT_URL leads, with credentials that it takes.
-func endpoint(t *testing.T) aws.Config {
-	t.Helper()
-	if os.Getenv("AWS_ENDPOINT_URL") == "" {
-		if os.Getenv("SPATE_TEST_AWS") == "required" {
-			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-		}
-		t.Skip("AWS_ENDPOINT_URL is not set")
-	}
-	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
-		if os.Getenv(k) == "" {
-			t.Setenv(k, v)
-		}
-	}
-	cfg, err := awsconfig.Load(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
-}
 
 // deployed makes a stack of parts and returns its name and outputs. It leaves it.
 func deployed(t *testing.T, cfg aws.Config) (name string, outputs map[string]string) {
@@ -81,7 +59,7 @@ func deployed(t *testing.T, cfg aws.Config) (name string, outputs map[string]str
 }
 
 func TestJobCommandsReachAStackByItsName(t *testing.T) {
-	cfg := endpoint(t)
+	cfg := awstest.Config(t, "")
 	name, outputs := deployed(t, cfg)
 	l := dynamoledger.New(dynamodb.NewFromConfig(cfg), outputs["JobTable"], dynamoledger.Options{})
 	meta, err := l.Start(t.Context(), "logs", ledger.Start{Token: "t"})
@@ -131,7 +109,7 @@ func TestJobCommandsReachAStackByItsName(t *testing.T) {
 }
 
 func TestAStackThatIsNotInTheAccountIsAnError(t *testing.T) {
-	endpoint(t)
+	awstest.Config(t, "")
 	code, _, stderr := cliTo(t, connectAWS, "job", "list", "--stack", "spate-no-such-stack")
 	if code != exitIncomplete || stderr != "spate: no such stack: spate-no-such-stack: check its name, AWS_REGION and AWS_PROFILE\n" {
 		t.Errorf("code %d: %s", code, stderr)

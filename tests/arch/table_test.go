@@ -75,6 +75,7 @@ var allowed = map[string][]string{
 	"pkg/sink/s3sink":         above("pkg/sink", "pkg/failure/awsfailure", "pkg/failure/awsfailure/s3failure", "pkg/s3url"),
 	"pkg/sink/stdoutsink":     above("pkg/sink"),
 
+	"pkg/awsconfig/awstest": {"pkg/awsconfig"},
 	"pkg/object/objecttest": above("pkg/object"),
 	"pkg/feed/feedtest":     above("pkg/feed"),
 	"pkg/ledger/ledgertest": above("pkg/ledger"),

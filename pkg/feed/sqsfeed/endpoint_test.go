@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/feed"
 	"github.com/spate-go/spate/pkg/feed/feedtest"
@@ -73,21 +72,7 @@ func (o once) Send(ctx context.Context, ms ...feed.Message) error {
 
 func endpoint(t *testing.T) *sqs.Client {
 	t.Helper()
-	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_SQS") == "" {
-		if os.Getenv("SPATE_TEST_AWS") == "required" {
-			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-		}
-		t.Skip("AWS_ENDPOINT_URL is not set")
-	}
-	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
-		if os.Getenv(k) == "" {
-			t.Setenv(k, v)
-		}
-	}
-	cfg, err := awsconfig.Load(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := awstest.Config(t, "SQS")
 	return sqs.NewFromConfig(cfg)
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/ledger"
 	"github.com/spate-go/spate/pkg/ledger/dynamoledger"
 	"github.com/spate-go/spate/pkg/ledger/ledgertest"
@@ -27,24 +26,10 @@ func endpoint(t *testing.T) (*dynamodb.Client, string) {
 
 func endpointOf(t *testing.T, schema func(table string) *dynamodb.CreateTableInput) (*dynamodb.Client, string) {
 	t.Helper()
-	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "" {
-		if os.Getenv("SPATE_TEST_AWS") == "required" {
-			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-		}
-		t.Skip("AWS_ENDPOINT_URL is not set")
-	}
-	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
-		if os.Getenv(k) == "" {
-			t.Setenv(k, v)
-		}
-	}
-	cfg, err := awsconfig.Load(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := awstest.Config(t, "DYNAMODB")
 	client := dynamodb.NewFromConfig(cfg)
 	table := fmt.Sprintf("spate-ledger-%08x", rand.Uint32())
-	_, err = client.CreateTable(t.Context(), schema(table))
+	_, err := client.CreateTable(t.Context(), schema(table))
 	if _, there := errors.AsType[*types.ResourceInUseException](err); err != nil && !there { // by an answer that was lost
 		t.Fatal(err)
 	}

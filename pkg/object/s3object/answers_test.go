@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/metric"
 	"github.com/spate-go/spate/pkg/object"
@@ -319,7 +320,7 @@ func TestWhatIsNoAnswerIsTransient(t *testing.T) {
 		})
 	}
 	t.Run("one that is refused", func(t *testing.T) {
-		credentials(t)
+		awstest.Credentials(t)
 		s := httptest.NewServer(nil)
 		s.Close()
 		c, err := s3object.NewClient(t.Context(), s3object.ClientOptions{Endpoint: s.URL})

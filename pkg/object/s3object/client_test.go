@@ -15,6 +15,7 @@ import (
 	sdkcredentials "github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/failure"
 	"github.com/spate-go/spate/pkg/object"
 	"github.com/spate-go/spate/pkg/object/s3object"
@@ -80,7 +81,7 @@ func TestEndpointAndRegionComeFromTheChainUnlessGiven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bare(t)
-			credentials(t)
+			awstest.Credentials(t)
 			t.Setenv("AWS_REGION", "eu-north-1")
 			for k, v := range c.env {
 				t.Setenv(k, v)
@@ -98,7 +99,7 @@ func TestEndpointAndRegionComeFromTheChainUnlessGiven(t *testing.T) {
 }
 
 func TestAnEndpointThatIsNotTrustedStopsTheJob(t *testing.T) {
-	credentials(t)
+	awstest.Credentials(t)
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
@@ -125,7 +126,7 @@ func TestAnEndpointThatIsNotTrustedStopsTheJob(t *testing.T) {
 // A reader has many requests under way at once, and a connection that is not
 // kept costs a handshake each.
 func TestConnectionsAreKeptForManyRequestsAtOnce(t *testing.T) {
-	credentials(t)
+	awstest.Credentials(t)
 	const many = 64
 	arrived, opened := make(chan struct{}, many), make(chan struct{}, 10*many)
 	release := make(chan struct{})
@@ -177,7 +178,7 @@ func TestConnectionsAreKeptForManyRequestsAtOnce(t *testing.T) {
 // The reader stops at the last byte it was promised, which must not cost the
 // connection.
 func TestAReaderKeepsItsConnection(t *testing.T) {
-	credentials(t)
+	awstest.Credentials(t)
 	opened := make(chan struct{}, 100)
 	s := httptest.NewUnstartedServer(serve(digits, func(int) (int, bool) { return 0, false }))
 	s.Config.ConnState = func(_ net.Conn, st http.ConnState) {

@@ -6,12 +6,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/object/objecttest"
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/unit"
@@ -20,13 +20,8 @@ import (
 // TestConformanceOnEndpoint runs the suite on whatever AWS_ENDPOINT_URL names, in
 // a bucket of its own that it leaves there: point it at what is thrown away.
 func TestConformanceOnEndpoint(t *testing.T) {
-	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
-		if os.Getenv("SPATE_TEST_AWS") == "required" {
-			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-		}
-		t.Skip("AWS_ENDPOINT_URL is not set")
-	}
-	credentials(t)
+	awstest.Require(t, "S3")
+	awstest.Credentials(t)
 	client, err := s3object.NewClient(t.Context(), s3object.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -46,16 +41,6 @@ func TestConformanceOnEndpoint(t *testing.T) {
 				},
 			})
 		})
-	}
-}
-
-// credentials sets what an endpoint of one's own takes, where nothing is set.
-func credentials(t *testing.T) {
-	t.Helper()
-	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
-		if os.Getenv(k) == "" {
-			t.Setenv(k, v)
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/object/s3object"
 	"github.com/spate-go/spate/pkg/unit"
 )
@@ -59,7 +60,7 @@ func ofSDK(r *http.Request) bool { return r.Header.Get("Amz-Sdk-Invocation-Id") 
 
 func connect(t *testing.T, handle http.HandlerFunc) *s3.Client {
 	t.Helper()
-	credentials(t)
+	awstest.Credentials(t)
 	s := httptest.NewServer(handle)
 	t.Cleanup(s.Close)
 	c, err := s3object.NewClient(t.Context(), s3object.ClientOptions{Endpoint: s.URL})

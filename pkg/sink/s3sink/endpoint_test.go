@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/spate-go/spate/pkg/awsconfig"
+	"github.com/spate-go/spate/pkg/awsconfig/awstest"
 	"github.com/spate-go/spate/pkg/sink"
 	"github.com/spate-go/spate/pkg/sink/s3sink"
 	"github.com/spate-go/spate/pkg/sink/sinktest"
@@ -24,21 +23,7 @@ import (
 // point it at what is thrown away.
 func endpoint(t *testing.T) (*s3.Client, string) {
 	t.Helper()
-	if os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
-		if os.Getenv("SPATE_TEST_AWS") == "required" {
-			t.Fatal("SPATE_TEST_AWS=required, and AWS_ENDPOINT_URL is not set")
-		}
-		t.Skip("AWS_ENDPOINT_URL is not set")
-	}
-	for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
-		if os.Getenv(k) == "" {
-			t.Setenv(k, v)
-		}
-	}
-	cfg, err := awsconfig.Load(t.Context(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := awstest.Config(t, "S3")
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
 	bucket := fmt.Sprintf("spate-sink-%08x", rand.Uint32())
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
